@@ -1,0 +1,118 @@
+"""What a generation can report, in the order in which it happens. Times are seconds on the session's clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from specchat.core.speculation import Channel
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPart:
+    """A piece of a tool call, to be joined with the others of the same index."""
+
+    index: int
+    name: str = ""
+    arguments: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkArrived:
+    """One event of the stream that carries text, ids or an end."""
+
+    at: float
+    """When its bytes were received."""
+    spans: tuple[tuple[Channel, str], ...] = ()
+    """Texts by channel, in order; tool calls come in `tool_calls`."""
+    tool_calls: tuple[ToolCallPart, ...] = ()
+    token_ids: tuple[int, ...] | None = None
+    """The ids of this chunk; None where the chunk has no such field."""
+    finish_reason: str | None = None
+    stop_reason: str | int | None = None
+    """vLLM's: the stop string or stop token id that ended the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """The server's token counts so far; a later one replaces an earlier one."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationReported:
+    """vLLM's per-request report (`metrics.speculative_decoding`, from 0.29)."""
+
+    steps: int
+    accepted: int
+    drafted: int
+    draft_length: int | None
+    per_step_accepted: tuple[int, ...] | None
+    """None at the level `summary`."""
+    per_step_drafted: tuple[int, ...] | None
+    acceptance_histogram: tuple[int, ...] | None
+    """Index j: steps that accepted exactly j."""
+    mean_acceptance_length: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTimingReported:
+    """The server's own clock for this request, in milliseconds; None where it says nothing."""
+
+    time_to_first_token_ms: float | None = None
+    generation_time_ms: float | None = None
+    queue_time_ms: float | None = None
+    mean_itl_ms: float | None = None
+    tokens_per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyIdentified:
+    """Who answers: the request's id and the model's name as the server gives them, each None where it doesn't."""
+
+    request_id: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteAdded:
+    """Something that the reader should know: a field the server refused, a line that could not be read."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PiecesLearned:
+    """Texts of token ids, from the server's own tokenizer."""
+
+    pieces: Mapping[int, str]
+    """Text of each id decoded alone; U+FFFD stands for bytes that are no whole character."""
+    runs: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    """Text of ids decoded together, for characters that span several tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class PiecesUnavailable:
+    """The server's tokenizer cannot be asked: texts stay whole chunks."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnded:
+    """The stream came to its end without an error; `done` says whether `[DONE]` was seen."""
+
+    at: float
+    done: bool
+
+
+Event = (
+    ChunkArrived
+    | UsageReported
+    | SpeculationReported
+    | ServerTimingReported
+    | ReplyIdentified
+    | NoteAdded
+    | PiecesLearned
+    | PiecesUnavailable
+    | StreamEnded
+)

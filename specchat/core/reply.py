@@ -1,0 +1,258 @@
+"""One reply as it grows: folds events into text, tokens, steps and figures. Asks no one and waits for nothing."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from specchat.core.counters import CounterCheck, Verdict
+from specchat.core.errors import SpecchatError
+from specchat.core.events import (
+    ChunkArrived,
+    Event,
+    NoteAdded,
+    PiecesLearned,
+    PiecesUnavailable,
+    ReplyIdentified,
+    ServerTimingReported,
+    SpeculationReported,
+    StreamEnded,
+    UsageReported,
+)
+from specchat.core.leaked_thinking import LeakedThinking
+from specchat.core.live_steps import LiveSteps
+from specchat.core.overlay import Unclosed, lay_over
+from specchat.core.pieces import TextAligner
+from specchat.core.speculation import UNKNOWN_LABEL, Channel, Evidence, Label, Origin, Step, Token
+from specchat.core.timing import ReplyClock
+
+
+class Outcome(StrEnum):
+    """How a reply stands."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    """The user stopped it; what came is kept."""
+    FAILED = "failed"
+    """It broke off; what came is kept."""
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """One tool call, joined from its parts."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(slots=True)
+class Reply:
+    """A reply, growing by `add` and closed by `end`."""
+
+    sent_at: float
+    draft_length: int | None = None
+    """k as known before the reply; see LiveSteps."""
+    pieces_expected: bool = False
+    """Will somebody send PiecesLearned?"""
+    speculating: bool | None = None
+    """Was this reply asked of the speculating server? None where there is only one."""
+    model: str | None = None
+    request_id: str | None = None
+    outcome: Outcome = Outcome.RUNNING
+    error: SpecchatError | None = None
+    finish_reason: str | None = None
+    stop_reason: str | int | None = None
+    usage: UsageReported | None = None
+    reported: SpeculationReported | None = None
+    server_timing: ServerTimingReported | None = None
+    check: CounterCheck | None = None
+    notes: list[str] = field(default_factory=list)
+    tool_calls: dict[int, ToolCall] = field(default_factory=dict)
+    done_seen: bool = False
+    has_ids: bool = False
+    steps_are_reported: bool = False
+    """Were the server's arrays laid over the ids?"""
+    clock: ReplyClock = field(init=False)
+    live: LiveSteps = field(init=False)
+    aligner: TextAligner = field(init=False)
+    steps: list[Step] = field(init=False)
+    _labels: list[Label] = field(init=False)
+    _tokens: list[Token] = field(default_factory=list)
+    _ordinals: list[int] = field(default_factory=list)
+    _clean: int = 0
+    _thinking: LeakedThinking = field(default_factory=LeakedThinking)
+
+    def __post_init__(self) -> None:
+        self.clock = ReplyClock(self.sent_at)
+        self.live = LiveSteps(self.draft_length)
+        self.aligner = TextAligner(by_token=self.pieces_expected)
+        self.steps = self.live.steps
+        self._labels = self.live.labels
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    @property
+    def tokens(self) -> list[Token]:
+        """The tokens so far. Rows below `first_changed` of the last `add` are as they were."""
+        rows, ids = self.aligner.rows, self.aligner.ids
+        del self._tokens[self._clean :]
+        del self._ordinals[self._clean :]
+        for index in range(self._clean, len(rows)):
+            before = self._ordinals[index - 1] if index else 0
+            has_id = ids[index] is not None
+            label = self._labels[before] if has_id and before < len(self._labels) else UNKNOWN_LABEL
+            self._tokens.append(Token(ids[index], rows[index][1], rows[index][0], label))
+            self._ordinals.append(before + has_id)
+        self._clean = len(rows)
+        if not self.aligner.overflow:
+            return self._tokens
+        return self._tokens + [Token(None, text, channel, UNKNOWN_LABEL) for channel, text in self.aligner.overflow]
+
+    @property
+    def text(self) -> str:
+        """The answer: the content channel only."""
+        return self._channel_text(Channel.CONTENT)
+
+    @property
+    def reasoning(self) -> str:
+        """The thinking."""
+        return self._channel_text(Channel.REASONING)
+
+    def _channel_text(self, channel: Channel) -> str:
+        return "".join(token.text for token in self.tokens if token.channel is channel)
+
+    @property
+    def output_tokens(self) -> int | None:
+        """Ids that arrived, else the server's usage; None if neither is known. Chunks are never counted as tokens."""
+        if self.has_ids:
+            return sum(self.live.chunk_sizes)
+        return None if self.usage is None else self.usage.completion_tokens
+
+    @property
+    def is_running(self) -> bool:
+        """Is more to come?"""
+        return self.outcome is Outcome.RUNNING
+
+    @property
+    def ended_by_engine(self) -> bool:
+        """Did the engine itself end it, by EOS or length, and not a stop string, the client or a fault?"""
+        return self.outcome is Outcome.FINISHED and not isinstance(self.stop_reason, str)
+
+    # -- growing --------------------------------------------------------------------------------------------------
+
+    def add(self, event: Event) -> int | None:
+        """Fold one event; returns the index of the first token that changed, or None if none did."""
+        changed: int | None = None
+        match event:
+            case ChunkArrived():
+                changed = self._add_chunk(event)
+            case PiecesLearned():
+                changed = self.aligner.learn(event.pieces, event.runs)
+            case PiecesUnavailable():
+                changed = self.aligner.give_up_pieces()
+            case UsageReported():
+                self._add_usage(event)
+            case SpeculationReported():
+                self.reported = event
+            case ServerTimingReported():
+                self.server_timing = event
+            case ReplyIdentified():
+                self.request_id = self.request_id or event.request_id
+                self.model = event.model or self.model
+            case NoteAdded():
+                self.note(event.text)
+            case StreamEnded():
+                self.done_seen = self.done_seen or event.done
+        if changed is not None:
+            self._clean = min(self._clean, changed)
+        return changed
+
+    def note(self, text: str) -> None:
+        """Remember a sentence for the reader, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def end(self, outcome: Outcome, error: SpecchatError | None = None) -> int:
+        """Close the reply; returns the index of the first token that changed."""
+        changed = self.aligner.settled
+        for span in self._thinking.flush():
+            self.aligner.add_chunk([span], ())
+        self.outcome, self.error = outcome, error
+        cut_off = outcome is not Outcome.FINISHED or isinstance(self.stop_reason, str)
+        self.aligner.finish(cut_off=cut_off)
+        if not self.aligner.matches:
+            self.note("the tokens' own texts do not add up to the streamed text, so pieces may sit beside their token")
+        self._clean = min(self._clean, changed)
+        if self._lay_over_report():
+            changed = self._clean = 0
+        if self.live.merges_proven and not self.steps_are_reported:
+            self.note(f"{self.live.merges_proven} chunks held more than one step: the server merged them")
+        self._compare_usage()
+        return changed
+
+    def apply_check(self, check: CounterCheck) -> int | None:
+        """Take the counters' verdict; it tells whether the last token was the draft's. Returns the first change."""
+        self.check = check
+        if self.steps_are_reported or check.verdict is not Verdict.AGREES or not check.excess or not self.steps:
+            return None
+        last = self.steps[-1]
+        accepted = last.accepted + check.excess
+        if not last.is_drafted or (last.drafted is not None and accepted > last.drafted):
+            return None
+        # Proposals accepted past the end mean that the step's last emitted token was a kept proposal as well.
+        self.steps[-1] = Step(last.drafted, accepted, last.emitted, last.evidence)
+        self._labels[-1] = Label(Origin.ACCEPTED, last.emitted, len(self.steps) - 1, Evidence.INFERRED)
+        self._clean = min(self._clean, max(0, len(self.aligner.rows) - 2))
+        return self._clean
+
+    def _add_chunk(self, event: ChunkArrived) -> int | None:
+        self.finish_reason = self.finish_reason or event.finish_reason
+        self.stop_reason = event.stop_reason if self.stop_reason is None else self.stop_reason
+        ids = event.token_ids or ()
+        spans = [part for channel, text in event.spans for part in self._route(channel, text)]
+        self.clock.add(event.at, len(ids), spoke=bool(ids or event.spans or event.tool_calls))
+        if ids:
+            self.has_ids = True
+            self.live.add_chunk(len(ids))
+        if event.tool_calls:
+            return self._add_tool_calls(event, spans, ids)
+        if not ids and not spans:
+            return None
+        return self.aligner.add_chunk(spans, ids)
+
+    def _route(self, channel: Channel, text: str) -> list[tuple[Channel, str]]:
+        return self._thinking.route(text) if channel is Channel.CONTENT else [(channel, text)]
+
+    def _add_tool_calls(self, event: ChunkArrived, spans: list[tuple[Channel, str]], ids: tuple[int, ...]) -> int:
+        for part in event.tool_calls:
+            call = self.tool_calls.setdefault(part.index, ToolCall())
+            call.id, call.name = call.id or part.id, call.name + part.name
+            call.arguments += part.arguments
+        text = "".join(part.name + part.arguments for part in event.tool_calls)
+        return self.aligner.add_tool_chunk(text, ids, spans)
+
+    def _add_usage(self, event: UsageReported) -> None:
+        before = None if self.usage is None else self.usage.completion_tokens
+        grown = 0 if event.completion_tokens is None else event.completion_tokens - (before or 0)
+        if not self.has_ids and self.is_running:
+            self.clock.count(grown)
+        self.usage = event
+
+    def _lay_over_report(self) -> bool:
+        report = self.reported
+        if report is None or report.per_step_accepted is None or report.per_step_drafted is None or not self.has_ids:
+            return False
+        laid = lay_over(self.live.chunk_sizes, report.per_step_accepted, report.per_step_drafted)
+        if isinstance(laid, Unclosed):
+            self.note(f"the server's step report does not close: {laid.reason}")
+            return False
+        if laid.undecided:
+            self.note(f"the origin of {laid.undecided} tokens cannot be told: steps without a draft lie among them")
+        self.steps_are_reported = True
+        self.steps, self._labels = laid.steps, laid.labels
+        return True
+
+    def _compare_usage(self) -> None:
+        said = None if self.usage is None else self.usage.completion_tokens
+        if self.has_ids and said is not None and said != self.output_tokens and self.outcome is Outcome.FINISHED:
+            self.note(f"the server's usage says {said} tokens, {self.output_tokens} arrived and are counted")

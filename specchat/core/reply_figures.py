@@ -1,0 +1,112 @@
+"""The figures of one reply, each with its evidence. A figure that nothing backs is None."""
+
+from dataclasses import dataclass
+
+from specchat.core.counters import Verdict
+from specchat.core.events import SpeculationReported
+from specchat.core.figures import SpeculationCounts, decode_rate, emitted_per_step
+from specchat.core.reply import Reply
+from specchat.core.speculation import Evidence, Origin
+
+MEASURED = "measured"
+"""Evidence of counts and times that the client took itself: ids that arrived, on its own clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFigures:
+    """What the panels show and the exports hold for one reply."""
+
+    acceptance_length: float | None
+    emitted_per_step: float | None
+    acceptance_rate: float | None
+    per_position_rate: tuple[float, ...] | None
+    tokens_per_second: float | None
+    """Decode rate: (n - 1) tokens over the seconds from the first to the last."""
+    time_to_first_token_s: float | None
+    output_tokens: int | None
+    live_guess_accuracy: float | None
+    """Share of tokens whose origin shown live was the final one; None where nothing better arrived."""
+    steps: int | None
+    drafted: int | None
+    accepted: int | None
+    cut: int | None
+    """Proposals accepted past the end of the reply."""
+    evidence: dict[str, str]
+    """For each figure above, where it comes from."""
+
+
+def figures_of(reply: Reply) -> ReplyFigures:
+    """The figures of a reply as it stands."""
+    counts, evidence = speculation_of(reply)
+    emitted = sum(step.emitted for step in reply.steps)
+    laid = evidence is not Evidence.NONE and bool(reply.steps)
+    accuracy = live_guess_accuracy(reply)
+    tokens = reply.output_tokens
+    rate = decode_rate(tokens or 0, reply.clock.first_at, reply.clock.last_at)
+    first = reply.clock.first_token_seconds
+    values: dict[str, tuple[object, str]] = {
+        "acceptance_length": (counts and counts.acceptance_length, evidence),
+        "emitted_per_step": (emitted_per_step(emitted, len(reply.steps)) if laid else None, evidence),
+        "acceptance_rate": (counts and counts.acceptance_rate, evidence),
+        "per_position_rate": (counts and counts.per_position_rate, evidence),
+        "tokens_per_second": (rate, MEASURED),
+        "time_to_first_token_s": (first, MEASURED),
+        "output_tokens": (tokens, MEASURED if reply.has_ids else Evidence.REPORTED),
+        "live_guess_accuracy": (accuracy, Evidence.REPORTED),
+        "steps": (counts and counts.steps, evidence),
+        "drafted": (counts and counts.drafted, evidence),
+        "accepted": (counts and counts.accepted, evidence),
+        "cut": (cut_at_end(reply), evidence),
+    }
+    evidences = {name: str(Evidence.NONE if value is None else source) for name, (value, source) in values.items()}
+    return ReplyFigures(**{name: value for name, (value, _) in values.items()}, evidence=evidences)  # type: ignore[arg-type]
+
+
+def speculation_of(reply: Reply) -> tuple[SpeculationCounts | None, Evidence]:
+    """The pooled counts of a reply, from the best source there is."""
+    if reply.steps_are_reported:
+        return SpeculationCounts.of_steps(reply.steps, _draft_length(reply)), Evidence.REPORTED
+    if reply.reported is not None and _is_consistent(reply.reported):
+        return _of_report(reply.reported), Evidence.REPORTED
+    merged = reply.live.merges_proven > 0 or (reply.check is not None and reply.check.verdict is Verdict.DIFFERS)
+    if merged or not any(step.is_drafted for step in reply.steps):
+        return None, Evidence.NONE
+    return SpeculationCounts.of_steps(reply.steps, _draft_length(reply)), Evidence.INFERRED
+
+
+def cut_at_end(reply: Reply) -> int | None:
+    """Proposals accepted past the end, from the report or the counters; None where neither says."""
+    checked = reply.check is not None and reply.check.verdict is Verdict.AGREES
+    if not reply.steps or not (reply.steps_are_reported or checked):
+        return None
+    return max(0, reply.steps[-1].accepted - reply.steps[-1].emitted)
+
+
+def live_guess_accuracy(reply: Reply) -> float | None:
+    """Share of decided tokens whose live origin was right; None before something better than chunks arrived."""
+    if not reply.steps_are_reported:
+        return None
+    final = [token.label for token in reply.tokens if token.id is not None]
+    decided = [(a, b) for a, b in zip(reply.live.labels, final, strict=False) if b.origin is not Origin.UNKNOWN]
+    return sum(a.origin is b.origin for a, b in decided) / len(decided) if decided else None
+
+
+def _draft_length(reply: Reply) -> int | None:
+    reported = None if reply.reported is None else reply.reported.draft_length
+    return reported if reported is not None else reply.draft_length
+
+
+def _is_consistent(report: SpeculationReported) -> bool:
+    """Do the server's own totals agree with each other?"""
+    if report.accepted > report.drafted:
+        return False
+    histogram = report.acceptance_histogram
+    return histogram is None or (
+        sum(histogram) == report.steps and sum(j * n for j, n in enumerate(histogram)) == report.accepted
+    )
+
+
+def _of_report(report: SpeculationReported) -> SpeculationCounts:
+    if report.acceptance_histogram is not None:
+        return SpeculationCounts.of_histogram(report.acceptance_histogram, report.drafted)
+    return SpeculationCounts(report.steps, report.drafted, report.accepted)

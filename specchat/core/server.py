@@ -1,0 +1,47 @@
+"""What a server says about itself. Every field may be unknown: a server without it is still worth talking to."""
+
+from dataclasses import dataclass, replace
+
+from specchat.core.counters import CounterReading
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """One entry of /v1/models."""
+
+    name: str
+    max_model_len: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """A server, as far as it has shown itself."""
+
+    url: str
+    """Base address without /v1, user name or password."""
+    version: str | None = None
+    models: tuple[ServedModel, ...] = ()
+    model: str | None = None
+    """The model that is talked to."""
+    counters: CounterReading | None = None
+    """The first reading of its metrics; None where they cannot be read."""
+    draft_length: int | None = None
+    """k; 0 where the metrics show that the server does not speculate, None where nothing says."""
+    gaps: tuple[str, ...] = ()
+    """What cannot be known here and how to get it, a sentence each."""
+
+    @property
+    def max_model_len(self) -> int | None:
+        """Tokens that prompt and reply may have together."""
+        return next((model.max_model_len for model in self.models if model.name == self.model), None)
+
+    @property
+    def speculates(self) -> bool | None:
+        """True or False where known, None where the server does not say."""
+        if self.draft_length is not None:
+            return self.draft_length > 0
+        return True if self.counters is not None and self.counters.speculates else None
+
+    def with_draft_length(self, draft_length: int | None) -> "ServerInfo":
+        """The same server, once a reply has told k."""
+        return self if draft_length is None else replace(self, draft_length=draft_length)

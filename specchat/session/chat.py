@@ -1,0 +1,290 @@
+"""Asks for one reply after the other and tells how each grows. Owns the order of things, and knows no server."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import replace
+
+from specchat.core.conversation import Conversation, Turn
+from specchat.core.counters import CounterReading, check_steps
+from specchat.core.errors import SpecchatError, StreamBroken
+from specchat.core.events import Event, PiecesLearned, PiecesUnavailable
+from specchat.core.reply import Outcome, Reply
+from specchat.core.server import ServerInfo
+from specchat.session.ports import ChatBackend, ChatRequest, Clock, Message, Sampling
+
+_PIECES_PATIENCE_SECONDS = 3.0
+"""How long a finished reply waits for the last texts of its tokens."""
+_COUNTERS_PATIENCE_SECONDS = 1.5
+"""How long to wait for a server's counters to take in the request that just ended."""
+
+
+class ChatSession:
+    """One conversation with a server, and with a second one that does not speculate, if there is one.
+
+    Attributes:
+        conversation: The turns so far; the last one is the one that grows.
+        speculating: Which server the next prompt goes to.
+    """
+
+    def __init__(
+        self,
+        backend: ChatBackend,
+        server: ServerInfo,
+        clock: Clock,
+        *,
+        baseline: tuple[ChatBackend, ServerInfo] | None = None,
+        sampling: Sampling | None = None,
+        system: str = "",
+    ) -> None:
+        """Start with an empty conversation.
+
+        Args:
+            backend: The server to talk to, connected.
+            server: What `backend.connect()` told.
+            clock: Monotonic seconds; the one that the backend stamps its events with.
+            baseline: The server without speculation, connected.
+            sampling: Parameters of every request.
+            system: System prompt, or "".
+        """
+        self._servers = {True: (backend, server)}
+        if baseline is not None:
+            self._servers[False] = baseline
+        self._clock = clock
+        self.sampling = sampling or Sampling()
+        self.conversation = Conversation(system)
+        self.speculating = True
+        self._stop_requested = False
+        self._producer: asyncio.Task[None] | None = None
+
+    @property
+    def has_baseline(self) -> bool:
+        """Can speculation be switched off?"""
+        return False in self._servers
+
+    @property
+    def server(self) -> ServerInfo:
+        """The server that the next prompt goes to."""
+        return self._servers[self.speculating][1]
+
+    @property
+    def current(self) -> Turn | None:
+        """The turn that grows now."""
+        turns = self.conversation.turns
+        return turns[-1] if turns and turns[-1].reply.is_running else None
+
+    def clear(self) -> None:
+        """Start the conversation anew; the system prompt stays."""
+        self.conversation = Conversation(self.conversation.system)
+
+    def switch(self) -> bool:
+        """Send the next prompt to the other server; returns whether that one speculates. No-op without a baseline."""
+        if self.has_baseline:
+            self.speculating = not self.speculating
+        return self.speculating
+
+    def stop(self) -> None:
+        """End the reply that grows now; what came stays."""
+        self._stop_requested = True
+        if self._producer is not None:
+            self._producer.cancel()
+
+    async def ask(self, prompt: str, *, idle_limit_seconds: float | None = None) -> AsyncGenerator[int, None]:
+        """Ask, and yield the index of the first token that changed, each time something did.
+
+        The turn is the last of `conversation` from the first yield on. The iterator ends when the reply has ended in
+        one of FINISHED, STOPPED or FAILED; a failure is not raised but kept in `reply.error`.
+
+        Args:
+            prompt: What the user says.
+            idle_limit_seconds: Fail when nothing comes for so long; None waits for ever (the user can stop).
+        """
+        backend, server = self._servers[self.speculating]
+        history = [Message(role, content) for role, content in self.conversation.history()]
+        request = ChatRequest((*history, Message("user", prompt)), self.sampling)
+        self._stop_requested = False
+        reply = Reply(
+            self._clock(),
+            draft_length=server.draft_length,
+            pieces_expected=True,
+            speculating=self.speculating if self.has_baseline else None,
+            model=server.model,
+        )
+        self.conversation.turns.append(Turn(prompt, reply, server, _parameters(self.sampling)))
+        yield 0
+        before = await backend.read_counters()
+        reply.clock.sent_at = self._clock()
+        async with aclosing(self._grow(backend, request, reply, idle_limit_seconds)) as growth:
+            async for changed in growth:
+                yield changed
+        checked = await self._check(backend, before, reply)
+        if reply.reported is not None:
+            self._servers[self.speculating] = (backend, server.with_draft_length(reply.reported.draft_length))
+        yield 0 if checked is None else checked
+
+    async def _grow(
+        self, backend: ChatBackend, request: ChatRequest, reply: Reply, idle_limit: float | None
+    ) -> AsyncGenerator[int, None]:
+        queue: asyncio.Queue[Event | SpecchatError | None] = asyncio.Queue()
+        self._producer = asyncio.create_task(_produce(backend, request, queue))
+        pieces = _PieceFetcher(backend, queue)
+        outcome: Outcome = Outcome.STOPPED
+        error: SpecchatError | None = None
+        ended = 0
+        try:
+            if self._stop_requested:
+                self._producer.cancel()
+            while (item := await _next(queue, idle_limit)) is not None:
+                if isinstance(item, SpecchatError):
+                    error = item
+                    break
+                changed = reply.add(item)
+                pieces.fetch(reply)
+                if changed is not None:
+                    yield changed
+            async for event in pieces.rest(reply):
+                reply.add(event)
+            outcome, error = self._outcome(reply, error)
+        finally:
+            self._producer.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._producer
+            self._producer = None
+            await pieces.close()
+            ended = reply.end(outcome, error)
+        yield ended
+
+    def _outcome(self, reply: Reply, error: SpecchatError | None) -> tuple[Outcome, SpecchatError | None]:
+        if error is None and (reply.finish_reason is not None or reply.done_seen):
+            return Outcome.FINISHED, None
+        if self._stop_requested:
+            return Outcome.STOPPED, None
+        return Outcome.FAILED, error or StreamBroken(
+            "The stream ended before the reply did.", "What came is kept; ask again, or look at the server's log."
+        )
+
+    async def _check(self, backend: ChatBackend, before: CounterReading | None, reply: Reply) -> int | None:
+        """Compare the steps seen with the counters' movement, where the server sent no steps of its own."""
+        after = await self._settled_counters(backend, before, reply)
+        return reply.apply_check(
+            check_steps(
+                before,
+                after,
+                reply.live.steps,
+                output_tokens=reply.output_tokens or 0,
+                ended_by_engine=reply.ended_by_engine,
+                merges_proven=reply.live.merges_proven,
+            )
+        )
+
+    async def _settled_counters(
+        self, backend: ChatBackend, before: CounterReading | None, reply: Reply
+    ) -> CounterReading | None:
+        """The counters, once they have taken in this reply's tokens or time is up."""
+        if before is None:
+            return None
+        deadline = self._clock() + _COUNTERS_PATIENCE_SECONDS
+        while True:
+            after = await backend.read_counters()
+            moved = None if after is None else after.since(before)
+            if moved is None or self._clock() >= deadline:
+                return after
+            counted = moved.generated is None or moved.generated >= (reply.output_tokens or 0)
+            if counted and (moved.finished is None or moved.finished >= 1) and not (after and after.running):
+                return after
+            await asyncio.sleep(0.05)
+
+
+async def _produce(
+    backend: ChatBackend, request: ChatRequest, queue: asyncio.Queue[Event | SpecchatError | None]
+) -> None:
+    try:
+        async with aclosing(backend.stream(request)) as events:
+            async for event in events:
+                queue.put_nowait(event)
+    except SpecchatError as error:
+        queue.put_nowait(error)
+    finally:
+        queue.put_nowait(None)
+
+
+async def _next(
+    queue: asyncio.Queue[Event | SpecchatError | None], idle_limit: float | None
+) -> Event | SpecchatError | None:
+    try:
+        async with asyncio.timeout(idle_limit):
+            return await queue.get()
+    except TimeoutError:
+        return StreamBroken(
+            f"Nothing came from the server for {idle_limit:.0f} s.", "What came before is kept; is the server alive?"
+        )
+
+
+class _PieceFetcher:
+    """Asks for the texts of tokens, one request at a time, beside the stream."""
+
+    def __init__(self, backend: ChatBackend, queue: asyncio.Queue[Event | SpecchatError | None]) -> None:
+        self._backend = backend
+        self._queue = queue
+        self._task: asyncio.Task[Event] | None = None
+        self._available = True
+
+    def fetch(self, reply: Reply) -> None:
+        """Start asking for what the reply lacks, unless a request is under way."""
+        if not self._available or (self._task is not None and not self._task.done()):
+            return
+        ids, runs = reply.aligner.wanted_ids(), reply.aligner.wanted_runs()
+        if ids or runs:
+            self._task = asyncio.create_task(self._ask(sorted(ids), sorted(runs)))
+            self._task.add_done_callback(self._deliver)
+
+    async def rest(self, reply: Reply) -> AsyncGenerator[Event, None]:
+        """What is still missing at the end, in few rounds and limited time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PIECES_PATIENCE_SECONDS):
+                if self._task is not None:
+                    await self._task
+                while not self._queue.empty():
+                    late = self._queue.get_nowait()
+                    if late is not None and not isinstance(late, SpecchatError):
+                        yield late
+                while self._available:
+                    ids, runs = reply.aligner.wanted_ids(), reply.aligner.wanted_runs()
+                    if not ids and not runs:
+                        return
+                    yield await self._ask(sorted(ids), sorted(runs))
+
+    async def close(self) -> None:
+        """End a request that is under way."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _ask(self, ids: list[int], runs: list[tuple[int, ...]]) -> Event:
+        learned = await self._backend.learn_pieces(ids, runs)
+        if learned is None:
+            self._available = False
+            return PiecesUnavailable()
+        pieces, whole = learned
+        return PiecesLearned(pieces, whole)
+
+    def _deliver(self, task: asyncio.Task[Event]) -> None:
+        if not task.cancelled():
+            self._queue.put_nowait(task.result())
+
+
+def _parameters(sampling: Sampling) -> dict[str, object]:
+    given = {
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "seed": sampling.seed,
+        "stop": list(sampling.stop) or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def with_sampling(sampling: Sampling, **changes: object) -> Sampling:
+    """The same parameters with some changed."""
+    return replace(sampling, **changes)  # type: ignore[arg-type]

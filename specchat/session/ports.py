@@ -1,0 +1,79 @@
+"""What a session needs from the outside world. Adapters are chosen in `specchat.wiring` alone."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from specchat.core.counters import CounterReading
+from specchat.core.events import Event
+from specchat.core.server import ServerInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a request asks of the sampler; None leaves it to the server."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation as the server sees it."""
+
+    role: str
+    """`system`, `user` or `assistant`."""
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One request for a reply."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling = field(default_factory=Sampling)
+
+
+class Clock(Protocol):
+    """Monotonic seconds."""
+
+    def __call__(self) -> float:
+        """The time now."""
+        ...
+
+
+class ChatBackend(Protocol):
+    """A server that can be asked for replies. Every method may raise SpecchatError, and nothing else."""
+
+    async def connect(self) -> ServerInfo:
+        """Find out what the server is; chooses the model.
+
+        Raises:
+            ServerUnreachable: If nothing answers.
+            ServerRefused: If it answers with an error.
+        """
+        ...
+
+    def stream(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
+        """Ask for a reply; events come as they happen and the last one is StreamEnded.
+
+        Closing the iterator ends the request. A failure is raised as SpecchatError after the events before it.
+        """
+        ...
+
+    async def read_counters(self) -> CounterReading | None:
+        """Read the server's counters for the model; None where there are none to read. Never raises."""
+        ...
+
+    async def learn_pieces(
+        self, ids: Sequence[int], runs: Sequence[tuple[int, ...]]
+    ) -> tuple[Mapping[int, str], Mapping[tuple[int, ...], str]] | None:
+        """Texts of ids alone and of runs together; None where the server cannot tell. Never raises."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...
