@@ -1,0 +1,91 @@
+"""`specchat ask`: one prompt, one reply. The answer goes to stdout, everything about it to stderr."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TextIO
+
+from specchat.cli.live_reply import LiveReply, PlainReply
+from specchat.cli.summary import failure_line, note_lines, summary_line
+from specchat.core.conversation import Turn
+from specchat.core.errors import SpecchatError
+from specchat.core.harmless import one_line
+from specchat.core.reply import Outcome, Reply
+from specchat.core.server import ServerInfo
+from specchat.exports import reply_object
+from specchat.session.chat import ChatSession
+from specchat.wiring import Connection, open_session
+
+_INTERRUPTED = 130
+
+
+def run_ask(
+    connection: Connection,
+    prompt: str,
+    *,
+    as_json: bool,
+    idle_limit_seconds: float,
+    out: TextIO = sys.stdout,
+    err: TextIO = sys.stderr,
+) -> int:
+    """Ask once and print; returns the exit code: 0 for a complete reply, 1 for a failure, 130 for Ctrl-C."""
+    return asyncio.run(_ask(connection, prompt, as_json, idle_limit_seconds, out, err))
+
+
+async def _ask(connection: Connection, prompt: str, as_json: bool, idle_limit: float, out: TextIO, err: TextIO) -> int:
+    try:
+        async with open_session(connection) as session:
+            turn = await _stream(session, connection, prompt, as_json, idle_limit, out)
+    except SpecchatError as error:
+        turn = _never_begun(connection, prompt, error)
+    if as_json:
+        out.write(json.dumps(reply_object(turn), indent=1) + "\n")
+    if not as_json:
+        err.writelines(line + "\n" for line in note_lines(turn.reply))
+    if turn.reply.error is not None:
+        err.write(failure_line(turn.reply.error) + "\n")
+        return 1
+    if not as_json:
+        err.write(summary_line(turn) + "\n")
+    return _INTERRUPTED if turn.reply.outcome is Outcome.STOPPED else 0
+
+
+async def _stream(
+    session: ChatSession, connection: Connection, prompt: str, as_json: bool, idle_limit: float, out: TextIO
+) -> Turn:
+    loop = asyncio.get_running_loop()
+    with _stop_on_interrupt(loop, session.stop):
+        if as_json:
+            show: PlainReply | LiveReply | nullcontext[None] = nullcontext()
+        elif out.isatty():
+            show = LiveReply(out, connection.settings.theme)
+        else:
+            show = PlainReply(out)
+        with show as view:
+            async for _ in session.ask(prompt, idle_limit_seconds=idle_limit):
+                if view is not None:
+                    view.update(session.conversation.turns[-1].reply)
+    return session.conversation.turns[-1]
+
+
+@contextmanager
+def _stop_on_interrupt(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+    """While open, Ctrl-C stops the reply instead of killing the program, so that what came is printed."""
+    try:
+        loop.add_signal_handler(signal.SIGINT, stop)
+    except (NotImplementedError, RuntimeError, ValueError):
+        yield  # no signals on this platform or in this thread: Ctrl-C does what it always does
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+def _never_begun(connection: Connection, prompt: str, error: SpecchatError) -> Turn:
+    reply = Reply(0.0, model=connection.settings.model)
+    reply.end(Outcome.FAILED, error)
+    return Turn(prompt, reply, ServerInfo(one_line(connection.shown_url)))

@@ -1,0 +1,219 @@
+"""The commands and their options. What they do is in the modules that they import when they run."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import click
+import typer
+
+from specchat.cli import options
+from specchat.core.errors import ConfigurationError, SpecchatError
+
+app = typer.Typer(
+    name="specchat",
+    help="A terminal chat that shows speculative decoding at work, token by token.",
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+engine_app = typer.Typer(help="The CPU engines: real vLLM servers for this machine.", no_args_is_help=True)
+app.add_typer(engine_app, name="engine")
+
+_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    try:
+        result = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return _USAGE
+    except (KeyboardInterrupt, click.Abort):
+        print("specchat: interrupted.", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone: nobody is left to be told.
+        sys.stdout = None  # type: ignore[assignment]
+        return _FAILED
+    except SpecchatError as error:
+        return _fail(error)
+    return result if isinstance(result, int) else 0
+
+
+def _fail(error: SpecchatError) -> int:
+    from specchat.cli.summary import failure_line
+
+    print(failure_line(error), file=sys.stderr)
+    return _FAILED
+
+
+@app.callback(invoke_without_command=True)
+def chat(
+    context: typer.Context,
+    url: options.Url = None,
+    model: options.Model = None,
+    baseline_url: options.BaselineUrl = None,
+    api_key: options.ApiKey = None,
+    api_key_file: options.ApiKeyFile = None,
+    openai_key: options.OpenAIKey = False,
+    ca_file: options.CaFile = None,
+    insecure: options.Insecure = None,
+    max_tokens: options.MaxTokens = None,
+    temperature: options.Temperature = None,
+    top_p: options.TopP = None,
+    seed: options.Seed = None,
+    system: options.System = None,
+    theme: options.Theme = None,
+    export_dir: options.ExportDir = None,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Chat with a server: the one named by --url, or the last one."""
+    if version:
+        from specchat import __version__
+
+        print(f"specchat {__version__}")
+        raise typer.Exit
+    typed = options.typed(
+        url=url, model=model, baseline_url=baseline_url, api_key=api_key, api_key_file=api_key_file, ca_file=ca_file,
+        insecure=insecure, max_tokens=max_tokens, temperature=temperature, top_p=top_p, seed=seed, system=system,
+        theme=theme, export_dir=export_dir,
+    )  # fmt: skip
+    if context.invoked_subcommand is not None:
+        if typed:
+            raise ConfigurationError(f"Options go behind the command: specchat {context.invoked_subcommand} --url …")
+        return
+    from specchat.wiring import connection_from, run_app
+
+    _require_terminal()
+    asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+
+
+@app.command()
+def ask(
+    prompt: Annotated[str | None, typer.Argument(help="What to ask; - or nothing reads stdin.")] = None,
+    url: options.Url = None,
+    model: options.Model = None,
+    api_key: options.ApiKey = None,
+    api_key_file: options.ApiKeyFile = None,
+    openai_key: options.OpenAIKey = False,
+    ca_file: options.CaFile = None,
+    insecure: options.Insecure = None,
+    max_tokens: options.MaxTokens = None,
+    temperature: options.Temperature = None,
+    top_p: options.TopP = None,
+    seed: options.Seed = None,
+    stop: options.Stop = None,
+    system: options.System = None,
+    theme: options.Theme = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="Start this local server around the question: cpu-smollm2.")
+    ] = None,
+    engine: options.Engine = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/reply-schema.md).")] = False,
+    idle_limit: Annotated[
+        float, typer.Option("--idle-limit", min=1, help="Give up after so many silent seconds.")
+    ] = 300,
+) -> int:
+    """Ask one question; the answer goes to stdout, its figures to stderr."""
+    from specchat.cli.ask import run_ask
+    from specchat.cli.local import local_server
+    from specchat.wiring import connection_from
+
+    typed = options.typed(
+        url=url, model=model, api_key=api_key, api_key_file=api_key_file, ca_file=ca_file, insecure=insecure,
+        max_tokens=max_tokens, temperature=temperature, top_p=top_p, seed=seed, system=system, theme=theme,
+    )  # fmt: skip
+    text = _prompt_text(prompt)
+    with local_server(profile, engine) as local_url:
+        if local_url is not None:
+            typed["url"] = local_url
+        connection = connection_from(typed, stop=tuple(stop or ()), openai_key_confirmed=openai_key)
+        return run_ask(connection, text, as_json=as_json, idle_limit_seconds=idle_limit)
+
+
+@app.command()
+def demo(
+    engine: options.Engine = None,
+    baseline: Annotated[bool, typer.Option("--baseline", help="Start a second server without speculation.")] = False,
+    prompt: Annotated[str | None, typer.Option("--prompt", help="What the chat opens with; '' for nothing.")] = None,
+    max_tokens: options.MaxTokens = None,
+    temperature: options.Temperature = None,
+    theme: options.Theme = None,
+    export_dir: options.ExportDir = None,
+) -> None:
+    """Set up a real speculative server on this machine, and chat with it."""
+    from specchat.cli.local import run_demo
+
+    _require_terminal()
+    typed = options.typed(max_tokens=max_tokens, temperature=temperature, theme=theme, export_dir=export_dir)
+    run_demo(typed, engine=engine, baseline=baseline, opening_prompt=prompt)
+
+
+@app.command()
+def serve(
+    profile: Annotated[str, typer.Argument(help="cpu-smollm2, or cpu-smollm2-baseline without speculation.")],
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="A free one if not given.")] = None,
+    engine: options.Engine = None,
+) -> None:
+    """Run a local server in the foreground, on 127.0.0.1, until Ctrl-C."""
+    from specchat.cli.local import run_serve
+
+    run_serve(profile, port=port, engine=engine)
+
+
+@engine_app.command("list")
+def engine_list(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+) -> None:
+    """Show which engines there are and which are installed."""
+    from specchat.cli.local import show_engines
+
+    show_engines(as_json=as_json)
+
+
+@engine_app.command("install")
+def engine_install(version: Annotated[str | None, typer.Argument(help="The newest if not given.")] = None) -> None:
+    """Install an engine, or mend one that is broken."""
+    from specchat.cli.local import install
+
+    install(version)
+
+
+@engine_app.command("remove")
+def engine_remove(version: Annotated[str, typer.Argument(help="Version to remove.")]) -> None:
+    """Remove an engine."""
+    from specchat.cli.local import remove
+
+    remove(version)
+
+
+def _prompt_text(prompt: str | None) -> str:
+    """The prompt from the argument or stdin.
+
+    Raises:
+        ConfigurationError: If there is none.
+    """
+    if prompt is None or prompt == "-":
+        if prompt is None and sys.stdin.isatty():
+            raise ConfigurationError("There is no prompt.", 'Give one: specchat ask "…", or pipe it in.')
+        prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not prompt.strip():
+        raise ConfigurationError("The prompt is empty.")
+    # Bytes of the command line that are no UTF-8 arrive as lone surrogates, which JSON cannot carry.
+    return prompt.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _require_terminal() -> None:
+    """The chat draws on a terminal.
+
+    Raises:
+        ConfigurationError: If stdin or stdout is none.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigurationError("The chat needs a terminal.", "In a pipe, use `specchat ask`.")

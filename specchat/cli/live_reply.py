@@ -1,0 +1,86 @@
+"""Shows a reply on stdout while it grows: in the colours of origin on a terminal, as plain text in a pipe."""
+
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from specchat.core.harmless import harmless
+from specchat.core.reply import Reply
+from specchat.core.speculation import Channel
+from specchat.theming import Theme, load_theme
+
+
+class PlainReply:
+    """The answer as text, each part once it is there. Control characters are shown as visible stand-ins."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._written = 0
+        self._ends_with_newline = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def update(self, reply: Reply) -> None:
+        """Write what is new."""
+        text = reply.text
+        new, self._written = text[self._written :], len(text)
+        if new:
+            encoding = self._out.encoding or "utf-8"
+            self._out.write(harmless(new).encode(encoding, "replace").decode(encoding))
+            self._out.flush()
+            self._ends_with_newline = new.endswith("\n")
+
+    def __exit__(self, *_: object) -> None:
+        if not self._ends_with_newline:
+            self._out.write("\n")
+        self._out.flush()
+
+
+class LiveReply:
+    """The reply in colour: its tail while it grows, then the whole in its final colours."""
+
+    def __init__(self, out: TextIO, theme: str) -> None:
+        self._console = Console(file=out)
+        self._theme = load_theme(theme)
+        self._live = Live(console=self._console, refresh_per_second=12, transient=True, vertical_overflow="crop")
+        self._reply: Reply | None = None
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def update(self, reply: Reply) -> None:
+        """Show the reply as it stands now."""
+        self._reply = reply
+        self._live.update(self._tail(coloured(reply, self._theme)))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+        if self._reply is not None:
+            self._console.print(coloured(self._reply, self._theme))
+
+    def _tail(self, text: Text) -> Text:
+        """As many of the last lines as the terminal shows; a taller live region could not be erased."""
+        lines = text.wrap(self._console, self._console.width)
+        return Text("\n").join(lines[-max(1, self._console.height - 2) :])
+
+
+def coloured(reply: Reply, theme: Theme) -> Text:
+    """The reply's text, each token in the style of its origin."""
+    text = Text()
+    channel: Channel | None = None
+    for token in reply.tokens:
+        if token.channel is Channel.TOOL or not token.text:
+            continue
+        if channel is not None and channel is not token.channel:
+            text.append("\n\n")
+        channel = token.channel
+        style = theme.origin_style(token.label)
+        text.append(harmless(token.text).expandtabs(4), f"{style} dim" if channel is Channel.REASONING else style)
+    return text

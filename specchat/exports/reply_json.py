@@ -1,0 +1,112 @@
+"""One reply as a JSON object: the schema that `ask --json` and every export share. See docs/reply-schema.md."""
+
+from dataclasses import asdict
+
+from specchat.core.conversation import Turn
+from specchat.core.counters import CounterReading
+from specchat.core.reply import Reply
+from specchat.core.reply_figures import figures_of
+from specchat.core.server import ServerInfo
+
+SCHEMA = "specchat.reply/1"
+"""Name and version of the schema: a change that readers must know of raises the number."""
+
+
+def reply_object(turn: Turn) -> dict[str, object]:
+    """The whole of a turn, ready for `json.dumps`. Holds no key and no header."""
+    reply = turn.reply
+    figures = asdict(figures_of(reply))
+    evidence = figures.pop("evidence")
+    return {
+        "schema": SCHEMA,
+        "text": reply.text,
+        "reasoning": reply.reasoning,
+        "finish_reason": reply.finish_reason,
+        "error": _error(reply),
+        "outcome": str(reply.outcome),
+        "model": reply.model,
+        "server": server_object(turn.server),
+        "request": {"prompt": turn.prompt, **turn.request, "id": reply.request_id, "speculating": reply.speculating},
+        "tokens": [
+            {
+                "id": token.id,
+                "text": token.text,
+                "channel": str(token.channel),
+                "origin": str(token.label.origin),
+                "position": token.label.position,
+                "step": token.label.step,
+                "evidence": str(token.label.evidence),
+            }
+            for token in reply.tokens
+        ],
+        "steps": [
+            {
+                "drafted": step.drafted,
+                "accepted": step.accepted,
+                "emitted": step.emitted,
+                "evidence": str(step.evidence),
+            }
+            for step in reply.steps
+        ],
+        "stats": figures,
+        "evidence": evidence,
+        "reported": _reported(reply),
+        "check": _check(reply),
+        "tool_calls": [asdict(call) for _, call in sorted(reply.tool_calls.items())],
+        "text_matches_ids": reply.aligner.matches if reply.aligner.by_token else None,
+        "stop_reason": reply.stop_reason,
+        "notes": list(reply.notes),
+    }
+
+
+def server_object(server: ServerInfo) -> dict[str, object]:
+    """What the server said about itself."""
+    counters = server.counters
+    return {
+        "url": server.url,
+        "version": server.version,
+        "model": server.model,
+        "max_model_len": server.max_model_len,
+        "speculates": server.speculates,
+        "draft_length": server.draft_length,
+        "counters": None if counters is None else counters_object(counters),
+        "gaps": list(server.gaps),
+    }
+
+
+def counters_object(reading: CounterReading) -> dict[str, object]:
+    """A reading of the server's counters since its start, with the figures that follow: all clients together."""
+    counts = reading.counts
+    return {
+        "num_drafts": reading.drafts,
+        "num_draft_tokens": reading.drafted,
+        "num_accepted_tokens": reading.accepted,
+        "acceptance_length": counts and counts.acceptance_length,
+        "acceptance_rate": counts and counts.acceptance_rate,
+        "per_position_rate": counts and counts.per_position_rate,
+        "requests_running": reading.running,
+        "requests_waiting": reading.waiting,
+    }
+
+
+def _error(reply: Reply) -> dict[str, object] | None:
+    if reply.error is None:
+        return None
+    kind = type(reply.error).__name__
+    return {"kind": kind, "message": reply.error.message, "hint": reply.error.hint}
+
+
+def _reported(reply: Reply) -> dict[str, object]:
+    """What the server itself said, in its own words where it has them."""
+    return {
+        "usage": None if reply.usage is None else asdict(reply.usage),
+        "speculative_decoding": None if reply.reported is None else asdict(reply.reported),
+        "timing": None if reply.server_timing is None else asdict(reply.server_timing),
+    }
+
+
+def _check(reply: Reply) -> dict[str, object] | None:
+    if reply.check is None:
+        return None
+    check = asdict(reply.check)
+    return {**check, "verdict": str(reply.check.verdict)}
