@@ -32,13 +32,15 @@ def run_ask(
     err: TextIO = sys.stderr,
 ) -> int:
     """Ask once and print; returns the exit code: 0 for a complete reply, 1 for a failure, 130 for Ctrl-C."""
-    return asyncio.run(_ask(connection, prompt, as_json, idle_limit_seconds, out, err))
+    return asyncio.run(_ask(connection, prompt, as_json=as_json, idle_limit=idle_limit_seconds, out=out, err=err))
 
 
-async def _ask(connection: Connection, prompt: str, as_json: bool, idle_limit: float, out: TextIO, err: TextIO) -> int:
+async def _ask(
+    connection: Connection, prompt: str, *, as_json: bool, idle_limit: float, out: TextIO, err: TextIO
+) -> int:
     try:
         async with open_session(connection) as session:
-            turn = await _stream(session, connection, prompt, as_json, idle_limit, out)
+            turn = await _stream(session, connection, prompt, as_json=as_json, idle_limit=idle_limit, out=out)
     except SpecchatError as error:
         turn = _never_begun(connection, prompt, error)
     if as_json:
@@ -54,7 +56,7 @@ async def _ask(connection: Connection, prompt: str, as_json: bool, idle_limit: f
 
 
 async def _stream(
-    session: ChatSession, connection: Connection, prompt: str, as_json: bool, idle_limit: float, out: TextIO
+    session: ChatSession, connection: Connection, prompt: str, *, as_json: bool, idle_limit: float, out: TextIO
 ) -> Turn:
     loop = asyncio.get_running_loop()
     with _stop_on_interrupt(loop, session.stop):

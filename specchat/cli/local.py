@@ -10,6 +10,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from specchat.core.errors import ConfigurationError, SpecchatError
+from specchat.wiring import connection_from, run_app
 from specchat_launcher import (
     LauncherError,
     RunningServer,
@@ -20,9 +23,6 @@ from specchat_launcher import (
     start_profile,
 )
 from specchat_launcher import Progress as Phase
-
-from specchat.core.errors import ConfigurationError, SpecchatError
-from specchat.wiring import connection_from, run_app
 
 DEMO_PROFILE = "cpu-smollm2"
 OPENING_PROMPT = "Explain step by step what a compiler does, then write a Python function that checks for primes."

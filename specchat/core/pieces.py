@@ -8,6 +8,7 @@ tokens and text are matched as two queues, and what can't be matched yet is show
 from collections.abc import Mapping, Sequence
 
 from specchat.core.speculation import Channel
+from specchat.core.waiting_text import WaitingText
 
 PARTIAL = "\ufffd"
 _LOOK_AHEAD = 8
@@ -33,7 +34,7 @@ class TextAligner:
         """False once the pieces and the text have contradicted each other."""
         self._pieces: dict[int, str] = {}
         self._runs: dict[tuple[int, ...], str] = {}
-        self._waiting: list[tuple[int, Channel, str]] = []
+        self._waiting = WaitingText()
         self._channel = Channel.CONTENT
         self._cut_off = False
         self.overflow: list[tuple[Channel, str]] = []
@@ -56,7 +57,8 @@ class TextAligner:
             self.settled = len(self.rows)
             return start
         anchor = min(start, len(self.ids) - 1)
-        self._waiting += [(anchor, channel, text) for channel, text in spans]
+        for channel, text in spans:
+            self._waiting.add(anchor, channel, text)
         self._advance(final=False)
         return min(first_changed, start)
 
@@ -93,7 +95,7 @@ class TextAligner:
         first_changed = self.settled
         self._cut_off = cut_off
         self._advance(final=True)
-        if self.by_token and self._head()[1].strip():
+        if self.by_token and self._waiting.head.strip():
             self.matches = False
         self._spread_waiting()
         return first_changed
@@ -138,36 +140,11 @@ class TextAligner:
             run.append(token_id)
         return tuple(run)
 
-    def _head(self) -> tuple[Channel, str]:
-        """Channel and text of the run of waiting text that is in one channel."""
-        if not self._waiting:
-            return self._channel, ""
-        channel = self._waiting[0][1]
-        parts = []
-        for _, other, text in self._waiting:
-            if other is not channel:
-                break
-            parts.append(text)
-        return channel, "".join(parts)
-
-    def _take(self, count: int) -> str:
-        taken = []
-        while count and self._waiting:
-            anchor, channel, text = self._waiting[0]
-            taken.append(text[:count])
-            if len(text) > count:
-                self._waiting[0] = (anchor, channel, text[count:])
-                count = 0
-            else:
-                count -= len(text)
-                self._waiting.pop(0)
-        return "".join(taken)
-
     def _settle(self, count: int) -> None:
         """Give the next token the next `count` characters."""
-        channel, _ = self._head()
-        text = self._take(count)
-        self.rows[self.settled] = (channel if text else self.rows[self.settled][0], text)
+        channel = self._waiting.channel
+        text = self._waiting.take(count)
+        self.rows[self.settled] = (channel if channel and text else self.rows[self.settled][0], text)
         self.settled += 1
 
     def _advance(self, *, final: bool) -> None:
@@ -189,7 +166,7 @@ class TextAligner:
 
     def _settle_whole(self, piece: str, *, final: bool) -> bool:
         """Match a token whose piece is whole characters; False to wait for more."""
-        channel, head = self._head()
+        head = self._waiting.head
         for variant in (piece, " " + piece, piece.lstrip()):
             if variant and head.startswith(variant):
                 self._settle(len(variant))
@@ -197,7 +174,7 @@ class TextAligner:
         if not piece or (not piece.strip() and head.strip() and not head[0].isspace()):
             self._settle(0)  # whitespace that a parser stripped
             return True
-        closed = any(other is not channel for _, other, _ in self._waiting)
+        closed = self._waiting.head_is_closed
         if not piece.startswith(head):
             return self._find_agreement(final=final)
         if not final and not closed:
@@ -209,7 +186,7 @@ class TextAligner:
 
     def _find_agreement(self, *, final: bool) -> bool:
         """Text and tokens disagree: skip the fewest tokens and characters after which they agree again."""
-        _, head = self._head()
+        head = self._waiting.head
         known = 0
         while known <= _LOOK_AHEAD and self._piece(self.settled + known) is not None:
             known += 1
@@ -258,9 +235,9 @@ class TextAligner:
             self._settle(characters)
             for _ in range(tokens - 1):
                 self._settle(0)
-        elif self.settled and self.rows[self.settled - 1][0] is self._head()[0]:
+        elif self.settled and self.rows[self.settled - 1][0] is self._waiting.channel:
             channel, text = self.rows[self.settled - 1]
-            self.rows[self.settled - 1] = (channel, text + self._take(characters))
+            self.rows[self.settled - 1] = (channel, text + self._waiting.take(characters))
         else:
             piece = self._piece(self.settled) or ""
             self._settle(characters + len(piece))
@@ -268,7 +245,7 @@ class TextAligner:
     def _settle_run(self, *, final: bool) -> bool:
         """Match tokens that are parts of characters; False to wait for more."""
         run = self._partial_run(self.settled)
-        _, head = self._head()
+        head = self._waiting.head
         prefixes = [self._pieces[run[0]], *(self._runs.get(run[:n], "") for n in range(2, len(run) + 1))]
         if not final and not all(prefixes):
             return False

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from specchat.core.harmless import harmless, one_line
 
 
@@ -29,7 +30,7 @@ def test_markup_is_left_as_it_is() -> None:
 @given(st.text(st.characters(codec=None)))
 def test_nothing_dangerous_survives_and_doing_it_twice_changes_nothing(text: str) -> None:
     safe = harmless(text)
-    assert not any(ord(c) < 0x20 and c not in "\n\t" or 0x7F <= ord(c) < 0xA0 for c in safe)
+    assert not any((ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in safe)
     assert harmless(safe) == safe
     safe.encode("utf-8")
 

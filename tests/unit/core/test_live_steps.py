@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from specchat.core.live_steps import LiveSteps
 from specchat.core.speculation import Evidence, Origin, Step, leading_matches, origins_of_step
 

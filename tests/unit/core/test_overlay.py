@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from specchat.core.overlay import Overlay, Unclosed, lay_over
 from specchat.core.speculation import Evidence, Origin, origins_of_step
 

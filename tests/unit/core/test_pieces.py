@@ -1,9 +1,11 @@
 """Streamed text cut into one piece a token."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from specchat.core.pieces import TextAligner, characters_by_token, looks_special
 from specchat.core.speculation import Channel
 
@@ -39,7 +41,7 @@ def tokenized(draw: st.DrawFn) -> tuple[str, list[bytes]]:
     text = "".join(draw(st.lists(alphabet, max_size=14))).replace("\ufffd", "")
     raw = text.encode("utf-8", "ignore")
     cuts = sorted({0, len(raw), *draw(st.lists(st.integers(0, len(raw)), max_size=len(raw)))})
-    tokens = [raw[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    tokens = [raw[a:b] for a, b in pairwise(cuts)]
     return raw.decode(), tokens
 
 

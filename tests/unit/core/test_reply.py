@@ -1,6 +1,7 @@
 """A reply that grows from events."""
 
 import pytest
+
 from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.errors import StreamBroken
 from specchat.core.events import (
@@ -96,9 +97,7 @@ def test_a_check_without_excess_changes_nothing() -> None:
 
 
 def test_a_report_that_does_not_close_is_said_and_the_weaker_evidence_stays() -> None:
-    reply = replied(
-        chunk(1.0, "A", 1), chunk(2.0, "bc", 2, 3, finish_reason="stop"), report([3, 3, 3], [3, 3, 3])
-    )
+    reply = replied(chunk(1.0, "A", 1), chunk(2.0, "bc", 2, 3, finish_reason="stop"), report([3, 3, 3], [3, 3, 3]))
     assert {token.label.evidence for token in reply.tokens} == {Evidence.INFERRED}
     assert any("does not close" in note for note in reply.notes)
 

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_pieces import aligned
+from test_reply import chunk, replied, report
+
 from specchat.core.figures import SpeculationCounts, decode_rate
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import figures_of
 from specchat.core.speculation import Channel, leading_matches
-from test_pieces import aligned
-from test_reply import chunk, replied, report
 
 CASES = [json.loads(line) for line in (Path(__file__).parents[2] / "cases/reported.jsonl").read_text().splitlines()]
 FIGURES = {case["id"]: case for case in CASES if case["kind"] == "figure"}

@@ -1,0 +1,38 @@
+"""What is really imported: static contracts cannot tell a deferred import from an eager one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SLOW = ("textual", "openai", "pydantic", "httpx2", "prometheus_client", "rich")
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys\n{statement}\nprint(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    ("statement", "forbidden"),
+    [
+        ("import specchat.cli", SLOW),
+        ("import specchat.core.reply, specchat.core.reply_figures, specchat.core.overlay", (*SLOW, "asyncio")),
+        ("import specchat.session.chat", SLOW),
+        ("import specchat.exports", SLOW),
+        ("import specchat_launcher", (*SLOW, "specchat", "typer", "platformdirs")),
+        ("import specchat.ui.app", ("openai", "pydantic", "httpx2", "prometheus_client")),
+        ("import specchat.backends.openai_compatible", ("openai", "textual", "prometheus_client")),
+    ],
+)
+def test_importing_stays_light(statement: str, forbidden: tuple[str, ...]) -> None:
+    assert not modules_after(statement) & set(forbidden)
+
+
+def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlinter import cli
+
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert cli.lint_imports(cache_dir=None) == cli.EXIT_STATUS_SUCCESS

@@ -1,0 +1,48 @@
+"""What all tests share: isolation from the user's own files, `--long`, and engine tests that CI may not skip."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+REQUIRED = "SPECCHAT_REQUIRE_ENGINES"
+"""Set in CI: a skipped engine test is then a failure, and a run without any engine test fails."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the long tier: hundreds of replies, many starts")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "long" in item.keywords and not config.getoption("--long"):
+            item.add_marker(pytest.mark.skip(reason="the long tier runs with --long"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    deliberate = "long" in item.keywords
+    if os.environ.get(REQUIRED) and report.skipped and "engine" in item.keywords and not deliberate:
+        report.outcome = "failed"
+        report.longrepr = f"engine tests may not be skipped here: {report.longrepr}"
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not os.environ.get(REQUIRED) or session.config.option.collectonly:
+        return
+    ran = [item for item in session.items if "engine" in item.keywords and "long" not in item.keywords]
+    if not ran and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(autouse=True)
+def own_files_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads the user's settings or keys, or writes where the user's own files are."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "SPECCHAT_")) and name not in {REQUIRED, "SPECCHAT_DATA_DIR"}:
+            monkeypatch.delenv(name)
