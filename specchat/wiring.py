@@ -1,5 +1,6 @@
 """Chooses the adapters: settings in, a connected session or a running app out. The only module that knows both ends."""
 
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,7 +32,7 @@ class Connection:
         from specchat.backends.address import Address
 
         try:
-            return Address.parse(self.settings.url or "").shown
+            return str(Address.parse(self.settings.url or ""))
         except ConfigurationError:
             return "the server"
 
@@ -141,7 +142,7 @@ def data_directory() -> Path:
     """Where engines and models live."""
     from specchat_launcher import data_directory as launcher_data_directory
 
-    return launcher_data_directory()
+    return launcher_data_directory(os.environ, Path.home())
 
 
 def _checked_baseline(server: ServerInfo) -> ServerInfo:

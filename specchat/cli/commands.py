@@ -2,10 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
 
-import click
 import typer
 
 from specchat.cli import options
@@ -22,19 +22,16 @@ app = typer.Typer(
 engine_app = typer.Typer(help="The CPU engines: real vLLM servers for this machine.", no_args_is_help=True)
 app.add_typer(engine_app, name="engine")
 
-_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+_FAILED, _INTERRUPTED = 1, 130
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     try:
-        result = app(args=None if arguments is None else list(arguments), standalone_mode=False)
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.ClickException as error:
-        error.show()
-        return _USAGE
-    except (KeyboardInterrupt, click.Abort):
+        app(args=None if arguments is None else list(arguments))
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
+    except KeyboardInterrupt:
         print("specchat: interrupted.", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
@@ -43,7 +40,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _FAILED
     except SpecchatError as error:
         return _fail(error)
-    return result if isinstance(result, int) else 0
+    return 0
 
 
 def _fail(error: SpecchatError) -> int:
@@ -119,10 +116,9 @@ def ask(
     idle_limit: Annotated[
         float, typer.Option("--idle-limit", min=1, help="Give up after so many silent seconds.")
     ] = 300,
-) -> int:
+) -> None:
     """Ask one question; the answer goes to stdout, its figures to stderr."""
     from specchat.cli.ask import run_ask
-    from specchat.cli.local import local_server
     from specchat.wiring import connection_from
 
     typed = options.typed(
@@ -130,11 +126,10 @@ def ask(
         max_tokens=max_tokens, temperature=temperature, top_p=top_p, seed=seed, system=system, theme=theme,
     )  # fmt: skip
     text = _prompt_text(prompt)
-    with local_server(profile, engine) as local_url:
-        if local_url is not None:
-            typed["url"] = local_url
+    with _server_around(profile, engine, typed):
         connection = connection_from(typed, stop=tuple(stop or ()), openai_key_confirmed=openai_key)
-        return run_ask(connection, text, as_json=as_json, idle_limit_seconds=idle_limit)
+        code = run_ask(connection, text, as_json=as_json, idle_limit_seconds=idle_limit)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -191,6 +186,19 @@ def engine_remove(version: Annotated[str, typer.Argument(help="Version to remove
     from specchat.cli.local import remove
 
     remove(version)
+
+
+@contextmanager
+def _server_around(profile: str | None, engine: str | None, typed: dict[str, Any]) -> Iterator[None]:
+    """Run the profile's server while this is open, and take its address; nothing without a profile."""
+    if profile is None:
+        yield
+        return
+    from specchat.cli.local import local_server
+
+    with local_server(profile, engine) as url:
+        typed["url"] = url
+        yield
 
 
 def _prompt_text(prompt: str | None) -> str:

@@ -12,11 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from specchat.core.errors import ConfigurationError, SpecchatError
-from specchat.wiring import connection_from, run_app
+from specchat.wiring import connection_from, data_directory, run_app
 from specchat_launcher import (
     LauncherError,
     RunningServer,
-    data_directory,
     install_engine,
     list_engines,
     remove_engine,

@@ -127,6 +127,8 @@ class ChatSession:
     ) -> AsyncGenerator[int, None]:
         queue: asyncio.Queue[Event | SpecchatError | None] = asyncio.Queue()
         self._producer = asyncio.create_task(_produce(backend, request, queue))
+        # A callback and not a `finally` in the task: a task that is cancelled before it starts runs no code at all.
+        self._producer.add_done_callback(lambda _: queue.put_nowait(None))
         pieces = _PieceFetcher(backend, queue)
         outcome: Outcome = Outcome.STOPPED
         error: SpecchatError | None = None
@@ -204,8 +206,6 @@ async def _produce(
                 queue.put_nowait(event)
     except SpecchatError as error:
         queue.put_nowait(error)
-    finally:
-        queue.put_nowait(None)
 
 
 async def _next(
