@@ -12,7 +12,7 @@ from specchat.config import paths
 from specchat.config.keys import choose_key
 from specchat.config.last_server import recall, remember
 from specchat.config.settings import Settings, load
-from specchat.core.errors import ConfigurationError
+from specchat.core.errors import ConfigurationError, ModelChoiceNeeded
 from specchat.core.server import ServerInfo
 from specchat.session.chat import ChatSession
 from specchat.session.ports import ChatBackend, Sampling
@@ -73,14 +73,13 @@ async def open_session(connection: Connection) -> AsyncIterator[ChatSession]:
     settings = connection.settings
     opened: list[ChatBackend] = []
     try:
-        backend = make_backend(connection, settings.url or "")
+        backend = make_backend(connection, settings.url or "", settings.model)
         opened.append(backend)
         server = await backend.connect()
         baseline = None
         if settings.baseline_url is not None:
-            other = make_backend(connection, settings.baseline_url)
-            opened.append(other)
-            baseline = (other, _checked_baseline(await other.connect()))
+            baseline = await _baseline(connection, settings.baseline_url, server.model)
+            opened.append(baseline[0])
         yield ChatSession(
             backend,
             server,
@@ -94,8 +93,37 @@ async def open_session(connection: Connection) -> AsyncIterator[ChatSession]:
             await backend.close()
 
 
-def make_backend(connection: Connection, url: str) -> ChatBackend:
-    """The adapter for a server's address.
+async def _baseline(connection: Connection, url: str, model: str | None) -> tuple[ChatBackend, ServerInfo]:
+    """The server without speculation: its only model, or the one that goes by the same name.
+
+    Raises:
+        ConfigurationError: If the server is known to speculate: it would be compared with its like.
+    """
+    backend = make_backend(connection, url, None)
+    try:
+        try:
+            server = await backend.connect()
+        except ModelChoiceNeeded:
+            await backend.close()
+            backend = make_backend(connection, url, model)
+            server = await backend.connect()
+        _refuse_speculation(server)
+    except BaseException:
+        await backend.close()
+        raise
+    return backend, server
+
+
+def _refuse_speculation(server: ServerInfo) -> None:
+    if server.speculates:
+        raise ConfigurationError(
+            f"The baseline at {server.url} speculates too (k = {server.draft_length}).",
+            "Start it without --speculative-config.",
+        )
+
+
+def make_backend(connection: Connection, url: str, model: str | None) -> ChatBackend:
+    """The adapter for a server's address; `model` None takes the only one that is served.
 
     Raises:
         ConfigurationError: If the address makes no sense.
@@ -109,7 +137,7 @@ def make_backend(connection: Connection, url: str) -> ChatBackend:
     return OpenAICompatibleBackend(
         address,
         clock=time.monotonic,
-        model=settings.model,
+        model=model,
         key=choice.key,
         ca_file=settings.ca_file,
         insecure=settings.insecure,
@@ -143,17 +171,3 @@ def data_directory() -> Path:
     from specchat_launcher import data_directory as launcher_data_directory
 
     return launcher_data_directory(os.environ, Path.home())
-
-
-def _checked_baseline(server: ServerInfo) -> ServerInfo:
-    """A baseline that speculates would sell speculation against itself.
-
-    Raises:
-        ConfigurationError: If the server is known to speculate.
-    """
-    if server.speculates:
-        raise ConfigurationError(
-            f"The baseline at {server.url} speculates too (k = {server.draft_length}).",
-            "Start it without --speculative-config.",
-        )
-    return server

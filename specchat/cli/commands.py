@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from specchat.cli import options
-from specchat.core.errors import ConfigurationError, SpecchatError
+from specchat.core.errors import ConfigurationError, ModelChoiceNeeded, SpecchatError
 
 app = typer.Typer(
     name="specchat",
@@ -36,7 +36,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone: nobody is left to be told.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return _FAILED
     except SpecchatError as error:
         return _fail(error)
@@ -88,7 +88,11 @@ def chat(
     from specchat.wiring import connection_from, run_app
 
     _require_terminal()
-    asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+    try:
+        asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+    except ModelChoiceNeeded as choice:
+        typed["model"] = _choose_model(choice.models)
+        asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
 
 
 @app.command()
@@ -215,6 +219,21 @@ def _prompt_text(prompt: str | None) -> str:
         raise ConfigurationError("The prompt is empty.")
     # Bytes of the command line that are no UTF-8 arrive as lone surrogates, which JSON cannot carry.
     return prompt.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _choose_model(models: Sequence[str]) -> str:
+    """Let the user choose one of the models that a server has."""
+    from rich.console import Console
+    from rich.prompt import IntPrompt
+
+    from specchat.core.harmless import one_line
+
+    console = Console(stderr=True)
+    console.print("This server has several models:")
+    for number, name in enumerate(models, 1):
+        console.print(f"  {number}  {one_line(name)}", markup=False, highlight=False)
+    choices = [str(number) for number in range(1, len(models) + 1)]
+    return models[IntPrompt.ask("Which one", console=console, choices=choices, default=1, show_choices=False) - 1]
 
 
 def _require_terminal() -> None:

@@ -29,9 +29,10 @@ _DEMO_MAX_TOKENS = 400
 
 
 class PhaseDisplay:
-    """One line a phase on stderr, with a bar where the launcher knows how far it is."""
+    """One line a phase on stderr, with a bar on a terminal where the launcher knows how far it is."""
 
     def __init__(self, console: Console) -> None:
+        self._console = console
         self._progress = Progress(
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description}"),
@@ -39,6 +40,7 @@ class PhaseDisplay:
             TextColumn("{task.fields[detail]}", style="dim"),
             TimeElapsedColumn(),
             console=console,
+            disable=not console.is_terminal,
         )
         self._tasks: dict[str, TaskID] = {}
         self._lock = threading.Lock()
@@ -57,6 +59,8 @@ class PhaseDisplay:
             if name not in self._tasks:
                 self._finish_all()
                 self._tasks[name] = self._progress.add_task(name, total=None, detail="")
+                if not self._console.is_terminal:
+                    self._console.print(f"{name}: {phase.detail}", highlight=False, markup=False, soft_wrap=True)
             total, done = (None, None) if phase.fraction is None else (1.0, phase.fraction)
             self._progress.update(self._tasks[name], total=total, completed=done, detail=_short(phase.detail))
 
@@ -156,7 +160,7 @@ def install(version: str | None) -> None:
         with PhaseDisplay(Console(stderr=True)) as display:
             engine = install_engine(wanted, data_directory(), display.report)
             display.finish()
-        print(f"vLLM {engine.version} is installed in {engine.path}.")
+        print(f"vLLM {engine.version} is installed in {engine.directory}.")
 
 
 def remove(version: str) -> None:

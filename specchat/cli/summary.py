@@ -26,7 +26,7 @@ def summary_line(turn: Turn) -> str:
     parts.append(_speculation(turn, figures))
     if figures.live_guess_accuracy is not None:
         parts.append(f"{figures.live_guess_accuracy:.0%} of live colours right")
-    if reply.check is not None and reply.check.verdict is not Verdict.UNAVAILABLE:
+    if reply.check is not None and reply.check.verdict is not Verdict.UNAVAILABLE and reply.live.steps:
         parts.append(reply.check.sentence)
     if reply.model:
         parts.append(one_line(reply.model, 80))

@@ -2,6 +2,7 @@
 
 SpecchatError
 ├── ConfigurationError        an option, a file or a variable is wrong
+│   └── ModelChoiceNeeded     the server serves several models and none was named
 ├── ServerUnreachable         no connection, or no HTTP at the other end
 ├── ServerRefused             an HTTP status that is an error, or an error in a 200 answer
 │   ├── AuthenticationRefused 401 or 403
@@ -33,6 +34,18 @@ class SpecchatError(Exception):
 
 class ConfigurationError(SpecchatError):
     """An option, a file or an environment variable does not make sense."""
+
+
+class ModelChoiceNeeded(ConfigurationError):
+    """The server serves several models, and the user has to say which.
+
+    Attributes:
+        models: Their names, in the server's order.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, models: Sequence[str]) -> None:
+        super().__init__(message, hint)
+        self.models = tuple(models)
 
 
 class ServerUnreachable(SpecchatError):

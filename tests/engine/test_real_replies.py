@@ -7,9 +7,11 @@ import statistics
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
-from prompts import CASES, SHORT, Case, greedy
+
+from real_prompts import CASES, SHORT, Case, greedy
 from specchat.backends.address import Address
 from specchat.backends.openai_compatible import OpenAICompatibleBackend
 from specchat.core.counters import CounterReading, Verdict
@@ -20,7 +22,6 @@ from specchat.core.server import ServerInfo
 from specchat.core.speculation import Channel, Evidence, Origin
 from specchat.session.chat import ChatSession
 from specchat.session.ports import ChatRequest
-from specchat.wiring import data_directory
 from specchat_launcher import RunningServer, start_profile
 
 pytestmark = pytest.mark.engine
@@ -57,8 +58,8 @@ class Recording:
 
 
 @pytest.fixture(scope="module")
-def server(engine_version: str) -> Iterator[RunningServer]:
-    with start_profile("cpu-smollm2", root=data_directory(), engine=engine_version, report=lambda _: None) as running:
+def server(engine_version: str, engine_root: Path) -> Iterator[RunningServer]:
+    with start_profile("cpu-smollm2", root=engine_root, engine=engine_version, report=lambda _: None) as running:
         yield running
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replies import aligned
 from specchat.core.pieces import TextAligner, characters_by_token, looks_special
 from specchat.core.speculation import Channel
 
@@ -85,14 +86,6 @@ def begins_in(tokens: list[bytes]) -> list[str]:
         pieces[owner[at]] += character
         at += len(character.encode())
     return pieces
-
-
-def aligned(pieces: list[str], text: str, *, cut_off: bool = False) -> TextAligner:
-    aligner = TextAligner(by_token=True)
-    aligner.add_chunk([(CONTENT, text)], range(len(pieces)))
-    aligner.learn(dict(enumerate(pieces)), {})
-    aligner.finish(cut_off=cut_off)
-    return aligner
 
 
 def rows(aligner: TextAligner) -> list[str]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from replies import chunk, replied, report
 from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.errors import StreamBroken
 from specchat.core.events import (
@@ -19,26 +20,6 @@ from specchat.core.events import (
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import MEASURED, figures_of
 from specchat.core.speculation import Channel, Evidence, Origin, Step
-
-
-def chunk(at: float, text: str, *ids: int, **more: object) -> ChunkArrived:
-    spans = ((Channel.CONTENT, text),) if text else ()
-    return ChunkArrived(at, spans, token_ids=ids, **more)  # type: ignore[arg-type]
-
-
-def report(accepted: list[int], drafted: list[int], *, k: int = 3) -> SpeculationReported:
-    return SpeculationReported(
-        len(accepted), sum(accepted), sum(drafted), k, tuple(accepted), tuple(drafted),
-        tuple(accepted.count(j) for j in range(k + 1)), 1 + sum(accepted) / len(accepted) if accepted else None,
-    )  # fmt: skip
-
-
-def replied(*events: object, k: int | None = 3, outcome: Outcome = Outcome.FINISHED) -> Reply:
-    reply = Reply(0.0, draft_length=k)
-    for event in events:
-        reply.add(event)  # type: ignore[arg-type]
-    reply.end(outcome)
-    return reply
 
 
 def origins(reply: Reply) -> list[Origin]:

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_pieces import aligned
-from test_reply import chunk, replied, report
 
+from replies import aligned, chunk, replied, report
 from specchat.core.figures import SpeculationCounts, decode_rate
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import figures_of

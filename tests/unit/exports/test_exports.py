@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_reply import chunk, replied, report
 
+from replies import chunk, replied, report
 from specchat.core.conversation import Conversation, Turn
 from specchat.core.errors import ConfigurationError, StreamBroken
 from specchat.core.reply import Outcome, Reply

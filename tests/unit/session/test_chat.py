@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
+
 from fakes import FixedClock, Hang, ScriptedBackend
 from specchat.core.counters import CounterReading, Verdict
 from specchat.core.errors import ServerRefused
@@ -32,9 +33,7 @@ async def asked(session: ChatSession, prompt: str = "hi") -> None:
 
 async def test_a_reply_grows_and_ends_finished() -> None:
     session = session_of(ScriptedBackend([chunk("A", 1), chunk(" b c", 2, 3, finish="stop"), DONE]))
-    seen = []
-    async for _ in session.ask("hi"):
-        seen.append(session.conversation.turns[-1].reply.text)
+    seen = [session.conversation.turns[-1].reply.text async for _ in session.ask("hi")]
     reply = session.conversation.turns[-1].reply
     assert seen[0] == ""
     assert seen[-1] == "A b c"
