@@ -1,0 +1,120 @@
+"""The texts and tool calls inside one choice of a chunk, under all the names that servers give them.
+
+Keeps what must wait for the next chunk: half of a surrogate pair, and which tool call a nameless part belongs to.
+"""
+
+import json
+from collections.abc import Hashable
+
+from specchat.backends.json_reading import a_dict, a_list, a_text, an_int
+from specchat.core.events import ToolCallPart
+from specchat.core.speculation import Channel
+
+_REASONING_NAMES = ("reasoning", "reasoning_content", "reasoning_text", "thinking")
+_CONTENT_NAMES = ("content", "refusal")
+_PART_NAMES = ("text", "content", "thinking", "value", "summary", "refusal")
+_DEEPEST = 6
+_THINKING_PARTS = ("thinking", "reasoning")
+
+
+class DeltaReader:
+    """Reads the deltas of one reply in order."""
+
+    def __init__(self) -> None:
+        self._halves: dict[Hashable, str] = {}
+        self._last_tool = 0
+        self._tool_of_id: dict[str, int] = {}
+        self.spoke = False
+        """Has any text come? Then a whole `message` that follows repeats it."""
+
+    def spans(self, choice: dict[str, object]) -> tuple[tuple[Channel, str], ...]:
+        """The texts of a choice by channel: reasoning first, since an answer follows its thinking."""
+        delta = choice.get("delta")
+        found = _texts({"content": delta} if isinstance(delta, str) else a_dict(delta))
+        if not found and (text := a_text(choice.get("text"))):
+            found = [(Channel.CONTENT, text)]
+        if not found and not self.spoke:
+            found = _texts(a_dict(choice.get("message")))
+        mended = [(channel, self._mend(channel, text)) for channel, text in found]
+        self.spoke = self.spoke or bool(found)
+        return tuple((channel, text) for channel, text in mended if text)
+
+    def tool_calls(self, choice: dict[str, object]) -> tuple[ToolCallPart, ...]:
+        """The parts of tool calls of a choice."""
+        delta = a_dict(choice.get("delta")) or a_dict(choice.get("message"))
+        parts = [self._tool_part(a_dict(call)) for call in a_list(delta.get("tool_calls"))]
+        legacy = a_dict(delta.get("function_call"))
+        if legacy:
+            parts.append(self._tool_part({"index": 0, "function": legacy}))
+        return tuple(parts)
+
+    def flush(self) -> tuple[tuple[Channel, str], ...]:
+        """A replacement character for every half of a pair whose other half never came."""
+        left = [key for key in self._halves if isinstance(key, Channel)]
+        self._halves.clear()
+        return tuple((channel, "\ufffd") for channel in left)
+
+    def _tool_part(self, call: dict[str, object]) -> ToolCallPart:
+        function = a_dict(call.get("function"))
+        call_id = a_text(call.get("id")) or ""
+        index = an_int(call.get("index"))
+        if index is None:
+            # Servers that number no calls give each a new id; a part without one goes on with the last call.
+            index = self._tool_of_id.get(call_id, len(self._tool_of_id)) if call_id else self._last_tool
+        if call_id:
+            self._tool_of_id.setdefault(call_id, index)
+        self._last_tool = index
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict | list):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        return ToolCallPart(
+            index,
+            self._mend(("name", index), a_text(function.get("name")) or ""),
+            self._mend(("arguments", index), arguments if isinstance(arguments, str) else ""),
+            call_id,
+        )
+
+    def _mend(self, key: Hashable, text: str) -> str:
+        """Join surrogate halves; one at the end waits for the other half in the next chunk."""
+        text = self._halves.pop(key, "") + text
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self._halves[key] = text[-1]
+            text = text[:-1]
+        return well_formed(text)
+
+
+def well_formed(text: str) -> str:
+    """The text with surrogate pairs joined, and a replacement character for each lone half."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _texts(delta: dict[str, object]) -> list[tuple[Channel, str]]:
+    """Each text once: some gateways send the thinking under two names."""
+    found: list[tuple[Channel, str]] = []
+    thoughts = dict.fromkeys(text for name in _REASONING_NAMES if (text := _text_in(delta.get(name))))
+    if not thoughts and (text := _text_in(delta.get("reasoning_details"))):
+        thoughts = {text: None}
+    found += [(Channel.REASONING, text) for text in thoughts]
+    for name in _CONTENT_NAMES:
+        value = delta.get(name)
+        for part in value if isinstance(value, list) else [value]:
+            kind = a_text(a_dict(part).get("type")) or ""
+            channel = Channel.REASONING if kind.startswith(_THINKING_PARTS) else Channel.CONTENT
+            if text := _text_in(part):
+                found.append((channel, text))
+    return found
+
+
+def _text_in(value: object, depth: int = 0) -> str:
+    """The text of a string, of a part, or of a list of parts."""
+    if isinstance(value, str):
+        return value
+    if depth > _DEEPEST:
+        return ""
+    if isinstance(value, list):
+        return "".join(_text_in(part, depth + 1) for part in value)
+    if not isinstance(value, dict):
+        return ""
+    return next((text for name in _PART_NAMES if (text := _text_in(value.get(name), depth + 1))), "")

@@ -1,0 +1,115 @@
+"""Reads a server's Prometheus page into a CounterReading. Pure; knows the names that each server uses.
+
+Counters are summed over engines (data parallel) and taken for one model. `_created` series, which hold times, are
+never counted, and a page that only speaks of other models is no reading at all.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from specchat.core.counters import CounterReading
+
+_WANTED = re.compile(
+    r"^(vllm|llamacpp|sglang):(spec_decode_num_|num_(re|ru|qu)|request_success|generation_tokens|requests_)"
+)
+_VLLM = re.compile(r"^vllm:\w", re.MULTILINE)
+
+_NAMES = {
+    "spec_decode_num_drafts_total": "drafts",
+    "spec_decode_num_draft_tokens_total": "drafted",
+    "spec_decode_num_accepted_tokens_total": "accepted",
+    "num_requests_running": "running",
+    "num_requests_waiting": "waiting",
+    "request_success_total": "finished",
+    "generation_tokens_total": "generated",
+    "num_running_reqs": "running",
+    "num_queue_reqs": "waiting",
+    "num_requests_total": "finished",
+    "requests_processing": "running",
+    "requests_deferred": "waiting",
+}
+_PER_POSITION = "spec_decode_num_accepted_tokens_per_pos_total"
+_MODEL_LABEL = "model_name"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+@dataclass(slots=True)
+class _Sums:
+    totals: dict[str, float] = field(default_factory=dict)
+    positions: dict[int, float] = field(default_factory=dict)
+
+    def add(self, sample: _Sample) -> None:
+        name = sample.name.split(":", 1)[1]
+        if name == _PER_POSITION:
+            position = sample.labels.get("position", "")
+            if position.isascii() and position.isdigit():
+                self.positions[int(position)] = self.positions.get(int(position), 0) + sample.value
+        elif (key := _NAMES.get(name)) is not None:
+            self.totals[key] = self.totals.get(key, 0) + sample.value
+
+    def whole(self, key: str) -> int | None:
+        value = self.totals.get(key)
+        return None if value is None else round(value)
+
+
+def is_vllm_page(page: str) -> bool:
+    """Does the page come from vLLM?"""
+    return _VLLM.search(page) is not None
+
+
+def parse_counters(page: str, model: str | None) -> CounterReading | None:
+    """The counters of one model.
+
+    Args:
+        page: The text of /metrics.
+        model: The model's name; None takes the page's only one.
+
+    Returns:
+        None where the page has none of the counters, or only those of other models.
+    """
+    samples = list(_samples(page))
+    names = {sample.labels[_MODEL_LABEL] for sample in samples if _MODEL_LABEL in sample.labels}
+    if model is None and len(names) > 1:
+        return None
+    if model is not None and names and model not in names:
+        return None
+    sums = _Sums()
+    for sample in samples:
+        if model is None or sample.labels.get(_MODEL_LABEL, model) == model:
+            sums.add(sample)
+    if not sums.totals:
+        return None
+    return CounterReading(
+        drafts=sums.whole("drafts"),
+        drafted=sums.whole("drafted"),
+        accepted=sums.whole("accepted"),
+        per_position=tuple(round(sums.positions[i]) for i in sorted(sums.positions)),
+        running=sums.whole("running"),
+        waiting=sums.whole("waiting"),
+        finished=sums.whole("finished"),
+        generated=sums.whole("generated"),
+    )
+
+
+def _samples(page: str) -> Iterator[_Sample]:
+    """The samples worth reading; a line that is none is skipped, the others still count."""
+    from prometheus_client.parser import text_string_to_metric_families
+
+    for line in page.split("\n"):
+        if not _WANTED.match(line):
+            continue
+        try:
+            found = [sample for family in text_string_to_metric_families(line + "\n") for sample in family.samples]
+        except (ValueError, IndexError, KeyError):
+            continue
+        for sample in found:
+            if math.isfinite(sample.value):
+                yield _Sample(sample.name, dict(sample.labels), sample.value)

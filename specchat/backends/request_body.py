@@ -1,0 +1,57 @@
+"""The body of a chat request, and what is lost with each field that a server refuses."""
+
+from collections.abc import Collection
+
+from specchat.backends.deltas import well_formed
+from specchat.session.ports import ChatRequest
+
+_REPLACEMENTS = {"max_tokens": "max_completion_tokens"}
+
+_LOSSES = {
+    "return_token_ids": "token origins cannot be known; vLLM has it from 0.10.2 on",
+    "stream_options": "the token counts of its usage and its own report on speculation are missing",
+    "seed": "the reply cannot be repeated",
+    "top_p": "its own value is used",
+    "temperature": "its own value is used",
+    "max_completion_tokens": "the reply ends where the server ends it",
+}
+
+
+def request_body(request: ChatRequest, model: str, left_out: Collection[str] = ()) -> dict[str, object]:
+    """What to send.
+
+    Args:
+        request: The messages and the sampler's parameters; unset ones are not sent.
+        model: The model's name.
+        left_out: Fields that the server has refused.
+    """
+    sampling = request.sampling
+    fields: dict[str, object] = {
+        "model": model,
+        # A lone surrogate, from a file name or a clipboard, cannot be sent as UTF-8.
+        "messages": [{"role": m.role, "content": well_formed(m.content)} for m in request.messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "return_token_ids": True,
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "seed": sampling.seed,
+        "stop": list(sampling.stop) or None,
+    }
+    for name, other in _REPLACEMENTS.items():
+        if name in left_out and other not in left_out:
+            fields[other] = fields.get(name)
+    return {name: value for name, value in fields.items() if value is not None and name not in left_out}
+
+
+def can_leave_out(fields: Collection[str], body: dict[str, object]) -> tuple[str, ...]:
+    """Which of these fields the body holds and a reply can do without."""
+    return tuple(name for name in fields if name in body and (name in _LOSSES or name in _REPLACEMENTS))
+
+
+def loss_note(name: str) -> str:
+    """What it means that the server refuses this field; "" where nothing is lost."""
+    if name in _REPLACEMENTS:
+        return ""
+    return f"this server refuses {name}: {_LOSSES[name]}"

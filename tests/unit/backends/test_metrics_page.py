@@ -1,0 +1,58 @@
+from specchat.backends.metrics import is_vllm_page, parse_counters
+
+PAGE = """# HELP vllm:spec_decode_num_drafts_total Number of spec decoding drafts.
+# TYPE vllm:spec_decode_num_drafts_total counter
+vllm:spec_decode_num_drafts_total{engine="0",model_name="a b"} 5.0 1796736798733
+vllm:spec_decode_num_drafts_total{engine="1",model_name="a b"} 7.0
+vllm:spec_decode_num_drafts_created{engine="0",model_name="a b"} 1.79e+09
+vllm:spec_decode_num_draft_tokens_total{engine="0",model_name="a b"} 36.0
+vllm:spec_decode_num_accepted_tokens_total{engine="0",model_name="a b"} 12.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="a b",position="10"} 1.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="a b",position="0"} 6.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",model_name="a b",position="0"} 2.0
+vllm:num_requests_running{engine="0",model_name="a b"} 1.0
+vllm:num_requests_waiting{engine="0",model_name="a b"} NaN
+vllm:request_success_total{engine="0",finished_reason="stop",model_name="a b"} 3.0
+vllm:request_success_total{engine="0",finished_reason="length",model_name="a b"} 4.0
+vllm:generation_tokens_total{engine="0",model_name="a b"} 99.0
+vllm:num_requests_running{engine="0",model_name="other"} 50.0
+vllm:spec_decode_num_drafts_total{broken
+"""
+
+
+def test_counters_are_summed_over_engines_and_reasons_for_one_model() -> None:
+    reading = parse_counters(PAGE, "a b")
+    assert reading is not None
+    assert (reading.drafts, reading.drafted, reading.accepted) == (12, 36, 12)
+    assert reading.per_position == (8, 1)
+    assert (reading.running, reading.waiting, reading.finished, reading.generated) == (1, None, 7, 99)
+
+
+def test_a_page_of_other_models_is_no_reading() -> None:
+    assert parse_counters(PAGE, "c") is None
+    assert parse_counters(PAGE, None) is None
+    assert parse_counters("", "a b") is None
+    assert parse_counters("<html>vllm:num_requests_running</html>", "a b") is None
+
+
+def test_a_page_without_model_labels_is_read_for_any_model() -> None:
+    page = "llamacpp:spec_decode_num_drafts_total 87\nllamacpp:requests_processing 1\n"
+    reading = parse_counters(page, "any")
+    assert reading is not None
+    assert (reading.drafts, reading.running, reading.per_position) == (87, 1, ())
+    assert not is_vllm_page(page)
+
+
+def test_a_server_without_speculation_has_no_drafts_instead_of_none_yet() -> None:
+    reading = parse_counters('vllm:generation_tokens_total{model_name="m"} 5.0\n', "m")
+    assert reading is not None
+    assert (reading.drafts, reading.speculates, reading.generated) == (None, False, 5)
+    assert is_vllm_page('vllm:generation_tokens_total{model_name="m"} 5.0\n')
+
+
+def test_sglang_gauges_say_who_is_running() -> None:
+    reading = parse_counters(
+        'sglang:num_running_reqs{model_name="m"} 2.0\nsglang:gen_throughput{model_name="m"} 9\n', "m"
+    )
+    assert reading is not None
+    assert (reading.running, reading.drafts) == (2, None)
