@@ -7,6 +7,7 @@ from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.errors import StreamBroken
 from specchat.core.events import (
     ChunkArrived,
+    Event,
     NoteAdded,
     PiecesLearned,
     PiecesUnavailable,
@@ -106,7 +107,7 @@ def test_rates_count_ids_and_never_chunks() -> None:
 
 
 def test_without_ids_the_last_usage_is_the_token_count() -> None:
-    events = [
+    events: list[Event] = [
         ChunkArrived(1.0, ((Channel.CONTENT, "One"),)), UsageReported(10, 1),
         ChunkArrived(2.0, ((Channel.CONTENT, " two three"),)), UsageReported(10, 4),
         ChunkArrived(3.0, (), finish_reason="stop"), UsageReported(10, 7),
