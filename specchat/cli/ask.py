@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TextIO
 
+from rich.console import Console
+
 from specchat.cli.live_reply import LiveReply, PlainReply
 from specchat.cli.summary import failure_line, note_lines, summary_line
 from specchat.core.conversation import Turn
@@ -45,13 +47,13 @@ async def _ask(
         turn = _never_begun(connection, prompt, error)
     if as_json:
         out.write(json.dumps(reply_object(turn), indent=1) + "\n")
-    if not as_json:
-        err.writelines(line + "\n" for line in note_lines(turn.reply))
+    else:
+        _say(err, *note_lines(turn.reply))
     if turn.reply.error is not None:
         err.write(failure_line(turn.reply.error) + "\n")
         return 1
     if not as_json:
-        err.write(summary_line(turn) + "\n")
+        _say(err, summary_line(turn))
     return _INTERRUPTED if turn.reply.outcome is Outcome.STOPPED else 0
 
 
@@ -85,6 +87,16 @@ def _stop_on_interrupt(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]
         yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
+
+
+def _say(err: TextIO, *lines: str) -> None:
+    """Words about the reply: dim and wrapped on a terminal, a line each elsewhere."""
+    if not err.isatty():
+        err.writelines(line + "\n" for line in lines)
+        return
+    console = Console(file=err)
+    for line in lines:
+        console.print(line, style="dim", markup=False, highlight=False, emoji=False)
 
 
 def _never_begun(connection: Connection, prompt: str, error: SpecchatError) -> Turn:
