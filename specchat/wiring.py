@@ -1,5 +1,6 @@
 """Chooses the adapters: settings in, a connected session or a running app out. The only module that knows both ends."""
 
+import gc
 import os
 import time
 from collections.abc import AsyncIterator
@@ -163,6 +164,9 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
             export_directory=settings.export_dir or paths.default_export_directory(),
             opening_prompt=opening_prompt,
         )
+        # What start-up made lives as long as the app: without this, full collections pause a streaming reply for it.
+        gc.collect()
+        gc.freeze()
         await app.run_async()
 
 

@@ -99,7 +99,8 @@ class ChatSession:
             prompt: What the user says.
             idle_limit_seconds: Fail when nothing comes for so long; None waits for ever (the user can stop).
         """
-        backend, server = self._servers[self.speculating]
+        side = self.speculating  # what the user switches meanwhile is for the next prompt
+        backend, server = self._servers[side]
         history = [Message(role, content) for role, content in self.conversation.history()]
         request = ChatRequest((*history, Message("user", prompt)), self.sampling)
         self._stop_requested = False
@@ -107,7 +108,7 @@ class ChatSession:
             self._clock(),
             draft_length=server.draft_length,
             pieces_expected=True,
-            speculating=self.speculating if self.has_baseline else None,
+            speculating=side if self.has_baseline else None,
             model=server.model,
         )
         self.conversation.turns.append(Turn(prompt, reply, server, _parameters(self.sampling)))
@@ -119,7 +120,7 @@ class ChatSession:
                 yield changed
         checked = await self._check(backend, before, reply)
         if reply.reported is not None:
-            self._servers[self.speculating] = (backend, server.with_draft_length(reply.reported.draft_length))
+            self._servers[side] = (backend, server.with_draft_length(reply.reported.draft_length))
         yield 0 if checked is None else checked
 
     async def _grow(

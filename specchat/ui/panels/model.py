@@ -1,0 +1,227 @@
+"""What the panels show, as frozen values. Takes figures from the core and computes none of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specchat.core.conversation import Turn
+from specchat.core.counters import Verdict
+from specchat.core.reply import Outcome, Reply
+from specchat.core.reply_figures import ReplyFigures
+from specchat.core.speculation import Evidence, Step
+
+NOW_STEPS = 12
+"""Steps that "now" is taken over."""
+TREND_BARS = 10
+_STEPS_PER_BAR = 4
+COMPARABLE_TOKENS = 16
+"""Shorter replies say little about speed, and are left out of the comparison."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceView:
+    """Acceptance length of one reply."""
+
+    mean: float | None = None
+    now: float | None = None
+    """Of the last steps, while the reply runs."""
+    trend: tuple[float, ...] = ()
+    """Of successive groups of steps."""
+    highest: float | None = None
+    """k + 1, where k is known."""
+    evidence: str = ""
+    """Where it comes from, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateView:
+    """Tokens per second."""
+
+    mean: float | None = None
+    now: float | None = None
+    trend: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PositionsView:
+    """Share of steps that accepted each draft position."""
+
+    rates: tuple[float, ...] | None = None
+    positions: int | None = None
+    """k, where it is known before any figure is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyView:
+    """Counts and times of one reply."""
+
+    first_token_ms: float | None = None
+    step_ms: float | None = None
+    """Decode time over steps."""
+    drafted: int | None = None
+    kept: int | None = None
+    cut: int | None = None
+    """Proposals accepted past the end of the reply."""
+    check: str = ""
+    """The counters' verdict."""
+    check_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """The same conversation with speculation and without."""
+
+    on: float | None = None
+    """Tokens per second, pooled over replies of at least COMPARABLE_TOKENS tokens."""
+    off: float | None = None
+    on_replies: int = 0
+    off_replies: int = 0
+    possible: bool = False
+    """Is there a second server?"""
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster with speculation."""
+        return self.on / self.off if self.on and self.off else None
+
+
+@dataclass(frozen=True, slots=True)
+class PanelsView:
+    """Everything beside the transcript."""
+
+    acceptance: AcceptanceView = AcceptanceView()
+    rate: RateView = RateView()
+    positions: PositionsView = PositionsView()
+    reply: ReplyView = ReplyView()
+    comparison: ComparisonView = ComparisonView()
+
+
+def panels_of(
+    turns: Sequence[Turn],
+    figures: ReplyFigures | None,
+    rates: Sequence[float],
+    *,
+    draft_length: int | None,
+    comparable: bool,
+) -> PanelsView:
+    """The panels after some turns.
+
+    Args:
+        turns: The conversation; the last reply is the one that is shown.
+        figures: Those of the last reply.
+        rates: Tokens per second of the moment, sampled while that reply came.
+        draft_length: k of the server that is asked next.
+        comparable: Is there a second server?
+    """
+    comparison = comparison_of(turns, possible=comparable)
+    if not turns or figures is None:
+        return PanelsView(positions=PositionsView(positions=draft_length), comparison=comparison)
+    reply = turns[-1].reply
+    k = reply.draft_length if reply.reported is None else reply.reported.draft_length
+    return PanelsView(
+        acceptance=_acceptance(reply, figures, k),
+        rate=RateView(
+            mean=figures.tokens_per_second,
+            now=reply.clock.rate_now if reply.is_running else None,
+            trend=tuple(rates[-TREND_BARS:]),
+        ),
+        positions=PositionsView(figures.per_position_rate, k),
+        reply=_counts(reply, figures),
+        comparison=comparison,
+    )
+
+
+def comparison_of(turns: Sequence[Turn], *, possible: bool) -> ComparisonView:
+    """Speeds with and without speculation, over the replies that say something about them."""
+    rates: dict[bool, float | None] = {True: None, False: None}
+    counts = {True: 0, False: 0}
+    for side in (True, False):
+        spans = [_decode_span(turn.reply) for turn in turns if turn.reply.speculating is side]
+        usable = [span for span in spans if span is not None]
+        counts[side] = len(usable)
+        seconds = sum(span[1] for span in usable)
+        rates[side] = sum(span[0] for span in usable) / seconds if seconds > 0 else None
+    return ComparisonView(rates[True], rates[False], counts[True], counts[False], possible)
+
+
+def facts_of(reply: Reply, figures: ReplyFigures) -> str:
+    """What stands beside a reply's heading, the most important first, set apart by middle dots."""
+    parts = []
+    if reply.speculating is not None:
+        parts.append("● on" if reply.speculating else "○ off")
+    if figures.output_tokens is not None:
+        parts.append(_counted(figures.output_tokens, "token"))
+    if figures.steps is not None:
+        parts.append(_counted(figures.steps, "step"))
+    if figures.acceptance_length is not None:
+        parts.append(f"AL {figures.acceptance_length:.2f} {figures.evidence['acceptance_length']}")
+    if figures.tokens_per_second is not None and not reply.is_running:
+        parts.append(f"{figures.tokens_per_second:.1f} t/s")
+    return " · ".join(parts)
+
+
+def _acceptance(reply: Reply, figures: ReplyFigures, k: int | None) -> AcceptanceView:
+    evidence = figures.evidence["acceptance_length"]
+    if figures.acceptance_length is None:
+        return AcceptanceView(highest=None if not k else k + 1, evidence=_why_none(reply, k))
+    # Groups begin at fixed steps, so that a bar stays what it was while newer ones come.
+    complete = len(reply.steps) // _STEPS_PER_BAR * _STEPS_PER_BAR
+    starts = range(max(0, complete - TREND_BARS * _STEPS_PER_BAR), complete, _STEPS_PER_BAR)
+    groups = [_drafted(reply.steps[start : start + _STEPS_PER_BAR]) for start in starts]
+    latest = _drafted(reply.steps[-NOW_STEPS:])
+    return AcceptanceView(
+        mean=figures.acceptance_length,
+        now=_mean_yield(latest) if reply.is_running and latest else None,
+        trend=tuple(_mean_yield(group) for group in groups if group),
+        highest=None if not k else k + 1,
+        evidence="exact · reported by server" if evidence == Evidence.REPORTED else f"{evidence} · chunk sizes",
+    )
+
+
+def _why_none(reply: Reply, k: int | None) -> str:
+    if reply.speculating is False or k == 0:
+        return "— no speculation here"
+    if reply.live.merges_proven or (reply.check is not None and reply.check.verdict is Verdict.DIFFERS):
+        return "— chunks merged"
+    if not reply.has_ids and reply.clock.first_at is not None:
+        return "— no token ids from server"
+    return "— no step yet" if reply.is_running else "— no step with a draft"
+
+
+def _drafted(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.is_drafted]
+
+
+def _mean_yield(steps: Sequence[Step]) -> float:
+    return 1 + sum(step.accepted for step in steps) / len(steps)
+
+
+def _counts(reply: Reply, figures: ReplyFigures) -> ReplyView:
+    span = _decode_span(reply, shortest=2)
+    first = figures.time_to_first_token_s
+    steps = len(reply.steps) if figures.steps is not None or reply.draft_length == 0 else 0
+    check = reply.check
+    told = check is not None and check.verdict is not Verdict.UNAVAILABLE and bool(reply.live.steps)
+    return ReplyView(
+        first_token_ms=None if first is None else first * 1000,
+        step_ms=span[1] * 1000 / steps if span and steps else None,
+        drafted=figures.drafted,
+        kept=figures.accepted,
+        cut=figures.cut,
+        check=check.sentence if check is not None and told else "",
+        # Exact figures stand in spite of merged chunks; only inferred ones fall with them.
+        check_failed=check is not None and check.verdict is Verdict.DIFFERS and not reply.steps_are_reported,
+    )
+
+
+def _decode_span(reply: Reply, shortest: int = COMPARABLE_TOKENS) -> tuple[int, float] | None:
+    """(tokens after the first, seconds they took) of a reply that came well, else None."""
+    tokens, clock = reply.output_tokens, reply.clock
+    if tokens is None or tokens < shortest or reply.outcome is Outcome.FAILED:
+        return None
+    if clock.first_at is None or clock.last_at is None or clock.last_at <= clock.first_at:
+        return None
+    return tokens - 1, clock.last_at - clock.first_at
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,14 @@
+"""Names of everything in the transcript that has a look of its own. The looks are in the theme and the style sheet."""
+
+from specchat.core.speculation import Label
+from specchat.theming import look_of
+
+ROLES = ("you", "assistant", "prompt", "channel", "facts", "note", "stopped", "error")
+"""What the transcript shows besides tokens."""
+THINKING = "thinking/"
+"""Put before the look of an origin for a token of the thinking, which is drawn dimmer."""
+
+
+def style_of(label: Label, *, thinking: bool = False) -> str:
+    """The name of a token's style."""
+    return (THINKING if thinking else "") + look_of(label)

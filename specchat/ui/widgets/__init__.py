@@ -1,0 +1,1 @@
+"""The parts of a screen: each takes values in and posts messages out."""

@@ -1,0 +1,55 @@
+"""The column of figures beside the transcript."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.reactive import reactive
+
+from specchat.ui.panels import drawing
+from specchat.ui.panels.model import PanelsView
+from specchat.ui.widgets.lines import Panel
+
+
+class PanelColumn(Vertical):
+    """One panel below the other, all of them drawn from one value."""
+
+    TITLES: ClassVar[dict[str, str]] = {
+        "acceptance": "Acceptance length",
+        "rate": "Tokens per second",
+        "positions": "Accepted by position",
+        "reply": "This reply",
+        "comparison": "On against off",
+    }
+    DEFAULT_CSS = "PanelColumn { width: 32; height: 1fr; overflow: hidden hidden; }"
+    view: reactive[PanelsView] = reactive(PanelsView())
+
+    def __init__(self, token_styles: Mapping[str, Style], *, id: str | None = None) -> None:  # noqa: A002 - Textual's
+        """Start with figures that are unknown.
+
+        Args:
+            token_styles: Rich styles of the origins, by name.
+            id: For style sheets and queries.
+        """
+        super().__init__(id=id)
+        self._panels = {
+            name: Panel(token_styles, title=title, id=f"panel-{name}") for name, title in self.TITLES.items()
+        }
+
+    def compose(self) -> ComposeResult:
+        """The panels, from the top."""
+        yield from self._panels.values()
+
+    def watch_view(self, view: PanelsView) -> None:
+        """Draw what changed."""
+        drawn = {
+            "acceptance": drawing.draw_acceptance(view.acceptance),
+            "rate": drawing.draw_rate(view.rate),
+            "positions": drawing.draw_positions(view.positions),
+            "reply": drawing.draw_reply(view.reply),
+            "comparison": drawing.draw_comparison(view.comparison),
+        }
+        for name, lines in drawn.items():
+            self._panels[name].lines = tuple(lines)

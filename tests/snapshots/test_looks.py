@@ -1,0 +1,86 @@
+"""What the chat looks like: wide and folded, dark and light, and without colour."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from chat_pilot import backend_for, make_app, without_speculation
+from fakes import FixedClock, Pause, Script
+from specchat.core.events import SpeculationReported
+from specchat.core.speculation import Channel
+from specchat.ui.app import ChatApp
+from specchat.ui.screens.chat import ChatScreen
+
+
+class Compare(Protocol):
+    def __call__(
+        self, app: App[None], *, terminal_size: tuple[int, int], run_before: Callable[[Pilot[None]], Awaitable[None]]
+    ) -> bool: ...
+
+
+STEPS = (
+    ("A", " small"), (" draft", " model", " proposes"), (" tokens", ",", " and", " the"), (" target",),
+    (" checks", " them", " all"), (" at", " once", "."), ("\n\n", "日本語も", " [bold]", "as text"),
+    (" 👩‍👩‍👧", " whole", "."),
+)  # fmt: skip
+
+
+COUNTS = [4, *(len(step) for step in STEPS)]
+"""Tokens of each step after prefill; the first one is thinking."""
+ACCEPTED = tuple(count - 1 for count in COUNTS)
+REPORT = SpeculationReported(len(COUNTS), sum(ACCEPTED), 3 * len(COUNTS), 3, ACCEPTED, (3,) * len(COUNTS), None, None)
+
+
+def app(theme: str = "dark") -> ChatApp:
+    script = (
+        Script()
+        .step("Explain", channel=Channel.REASONING)
+        .step(" it", " very", " briefly", ".", channel=Channel.REASONING)
+    )
+    script.then(Pause(0.3))
+    for step in STEPS:
+        script.step(*step)
+    script.then(REPORT).end()
+    made, _, _ = make_app(backend_for(script, clock=FixedClock(0.7)), baseline=without_speculation(), theme=theme)
+    return made
+
+
+async def ask(pilot: Pilot[None]) -> None:
+    screen = pilot.app.screen
+    assert isinstance(screen, ChatScreen)
+    async with asyncio.timeout(20):
+        while not screen.prompt.has_focus:
+            await pilot.pause(0.02)
+        screen.prompt.cursor_blink = False
+        screen.prompt.insert("What is speculative decoding?")
+        await pilot.press("enter")
+        while screen._asking or not screen._session.conversation.turns:
+            await pilot.pause(0.02)
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 20)], ids=["wide", "folded", "narrow"])
+def test_looks_at_every_size(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert snap_compare(app(), terminal_size=size, run_before=ask)
+
+
+def test_looks_in_the_light_theme(snap_compare: Compare) -> None:
+    assert snap_compare(app("light"), terminal_size=(120, 40), run_before=ask)
+
+
+def test_looks_without_colour(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert snap_compare(app(), terminal_size=(120, 40), run_before=ask)
+
+
+def test_looks_with_help(snap_compare: Compare) -> None:
+    async def help_over_reply(pilot: Pilot[None]) -> None:
+        await ask(pilot)
+        await pilot.press("f1")
+
+    assert snap_compare(app(), terminal_size=(100, 34), run_before=help_over_reply)
