@@ -1,0 +1,65 @@
+"""From a `ServerSpec` to the command line and environment of a vLLM server. Pure."""
+
+import json
+from collections.abc import Mapping
+
+from specchat_launcher.server_environment import offline_environment
+from specchat_launcher.spec import ServerSpec
+
+# The first version that tells, for each request, what every step accepted.
+FIRST_WITH_STEP_METRICS = (0, 29)
+
+
+def server_argv(spec: ServerSpec) -> tuple[str, ...]:
+    """The command that runs the server.
+
+    `python -m` and not `vllm serve`, which asks the metadata of a distribution named "vllm", and the CPU build has
+    another name. `-P -s` keep the working directory and the user's own packages off its path.
+    """
+    argv = [
+        str(spec.python),
+        *("-P", "-s", "-m", "vllm.entrypoints.openai.api_server"),
+        *("--model", str(spec.model)),
+        *("--served-model-name", spec.served_name),
+        *("--host", spec.host),
+        *("--port", str(spec.port)),
+        *spec.flags,
+        "--enable-per-request-metrics",
+    ]
+    if spec.speculation is not None:
+        config = {
+            "method": spec.speculation.method,
+            "model": str(spec.speculation.draft),
+            "num_speculative_tokens": spec.speculation.tokens,
+        }
+        argv += ["--speculative-config", json.dumps(config)]
+        # A server without speculation refuses to start with this flag.
+        if version_numbers(spec.engine_version) >= FIRST_WITH_STEP_METRICS:
+            argv += ["--per-request-spec-decode-metrics", "detailed"]
+    return tuple(argv)
+
+
+def server_environment(spec: ServerSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """The server's whole environment.
+
+    Args:
+        spec: The server.
+        environ: The user's environment, of which little is taken over.
+    """
+    env = offline_environment(environ, spec.cache)
+    env["VLLM_CACHE_ROOT"] = str(spec.cache / "vllm")
+    env["VLLM_CONFIG_ROOT"] = str(spec.cache / "config")
+    env["VLLM_NO_USAGE_STATS"] = "1"
+    # The loader splits this variable at blanks and colons and knows no quotes.
+    if spec.preload is not None and not any(letter in str(spec.preload) for letter in " \t:"):
+        env["LD_PRELOAD"] = str(spec.preload)
+    env.update(spec.environment)
+    return env
+
+
+def version_numbers(version: str) -> tuple[int, int]:
+    """Major and minor number of a version such as "0.32.0"; (0, 0) where it has none."""
+    parts = version.split(".")
+    if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
+        return (0, 0)
+    return int(parts[0]), int(parts[1])
