@@ -1,5 +1,6 @@
 """Chooses the adapters: settings in, a connected session or a running app out. The only module that knows both ends."""
 
+import asyncio
 import gc
 import os
 import time
@@ -7,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from specchat.config import paths
 from specchat.config.keys import choose_key
@@ -17,6 +18,12 @@ from specchat.core.errors import ConfigurationError, ModelChoiceNeeded
 from specchat.core.server import ServerInfo
 from specchat.session.chat import ChatSession
 from specchat.session.ports import ChatBackend, Sampling
+
+if TYPE_CHECKING:
+    from specchat.backends.openai_compatible import OpenAICompatibleBackend
+
+_FIRST_FRAME_SECONDS = 1.0
+"""Until then the processor belongs to the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +72,19 @@ def connection_from(
 
 
 @asynccontextmanager
-async def open_session(connection: Connection) -> AsyncIterator[ChatSession]:
+async def open_session(connection: Connection, *, warm_up: bool = False) -> AsyncIterator[ChatSession]:
     """A session with the connected server, and with the baseline if there is one.
+
+    Args:
+        connection: Where to connect and how.
+        warm_up: Load what the first request needs a moment later, while the user reads and types.
 
     Raises:
         SpecchatError: If a server cannot be talked to.
     """
     settings = connection.settings
     opened: list[ChatBackend] = []
+    warming: asyncio.Task[None] | None = None
     try:
         backend = make_backend(connection, settings.url or "", settings.model)
         opened.append(backend)
@@ -81,6 +93,8 @@ async def open_session(connection: Connection) -> AsyncIterator[ChatSession]:
         if settings.baseline_url is not None:
             baseline = await _baseline(connection, settings.baseline_url, server.model)
             opened.append(baseline[0])
+        if warm_up:
+            warming = asyncio.create_task(_warm_up(backend))
         yield ChatSession(
             backend,
             server,
@@ -90,8 +104,10 @@ async def open_session(connection: Connection) -> AsyncIterator[ChatSession]:
             system=settings.system,
         )
     finally:
-        for backend in opened:
-            await backend.close()
+        if warming is not None:
+            warming.cancel()
+        for other in opened:
+            await other.close()
 
 
 async def _baseline(connection: Connection, url: str, model: str | None) -> tuple[ChatBackend, ServerInfo]:
@@ -115,6 +131,11 @@ async def _baseline(connection: Connection, url: str, model: str | None) -> tupl
     return backend, server
 
 
+async def _warm_up(backend: "OpenAICompatibleBackend") -> None:
+    await asyncio.sleep(_FIRST_FRAME_SECONDS)
+    await backend.warm_up()
+
+
 def _refuse_speculation(server: ServerInfo) -> None:
     if server.speculates:
         raise ConfigurationError(
@@ -123,7 +144,7 @@ def _refuse_speculation(server: ServerInfo) -> None:
         )
 
 
-def make_backend(connection: Connection, url: str, model: str | None) -> ChatBackend:
+def make_backend(connection: Connection, url: str, model: str | None) -> "OpenAICompatibleBackend":
     """The adapter for a server's address; `model` None takes the only one that is served.
 
     Raises:
@@ -152,7 +173,7 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
     Raises:
         SpecchatError: If a server cannot be talked to.
     """
-    async with open_session(connection) as session:
+    async with open_session(connection, warm_up=True) as session:
         from specchat.ui.app import ChatApp
 
         settings = connection.settings
