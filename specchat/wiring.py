@@ -182,6 +182,7 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
         app = ChatApp(
             session,
             theme=settings.theme,
+            theme_directories=theme_directories(),
             export_directory=settings.export_dir or paths.default_export_directory(),
             opening_prompt=opening_prompt,
         )
@@ -189,6 +190,11 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
         gc.collect()
         gc.freeze()
         await app.run_async()
+
+
+def theme_directories() -> tuple[Path, ...]:
+    """Where the user's own theme files are: in `themes` beside the settings file."""
+    return (paths.config_file().parent / "themes",)
 
 
 def data_directory() -> Path:

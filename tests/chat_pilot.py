@@ -92,11 +92,17 @@ async def open_chat(
     baseline: ScriptedBackend | None = None,
     size: tuple[int, int] = (120, 40),
     theme: str = "dark",
+    theme_directories: tuple[Path, ...] = (),
     exports: Path = Path("exports"),
     opening_prompt: str | None = None,
 ) -> AsyncGenerator[Chat]:
     app, session, clock = make_app(
-        backend, baseline=baseline, theme=theme, exports=exports, opening_prompt=opening_prompt
+        backend,
+        baseline=baseline,
+        theme=theme,
+        theme_directories=theme_directories,
+        exports=exports,
+        opening_prompt=opening_prompt,
     )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -108,13 +114,21 @@ def make_app(
     *,
     baseline: ScriptedBackend | None = None,
     theme: str = "dark",
+    theme_directories: tuple[Path, ...] = (),
     exports: Path = Path("exports"),
     opening_prompt: str | None = None,
 ) -> tuple[ChatApp, ChatSession, FixedClock]:
     clock = backend.clock or FixedClock()
     second = None if baseline is None else (baseline, baseline.server)
     session = ChatSession(backend, backend.server, clock, baseline=second)
-    app = ChatApp(session, theme=theme, export_directory=exports, opening_prompt=opening_prompt, clock=clock)
+    app = ChatApp(
+        session,
+        theme=theme,
+        theme_directories=theme_directories,
+        export_directory=exports,
+        opening_prompt=opening_prompt,
+        clock=clock,
+    )
     return app, session, clock
 
 

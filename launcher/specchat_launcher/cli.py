@@ -80,7 +80,7 @@ def serve(
         LauncherError: It could not be started.
     """
     printer = ProgressPrinter(out)
-    with _signals_as_interrupt():
+    with signals_as_interrupt():
         try:
             with start_profile(name, root=root, engine=engine, port=port, report=printer) as server:
                 printer.end()
@@ -118,7 +118,7 @@ def install_command(version: str, root: Path, out: TextIO = sys.stderr) -> int:
         LauncherError: With what to do next.
     """
     printer = ProgressPrinter(out)
-    with _signals_as_interrupt():
+    with signals_as_interrupt():
         try:
             engine = install_engine(version, root, printer)
         except KeyboardInterrupt:
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def _signals_as_interrupt() -> Iterator[None]:
+def signals_as_interrupt() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the command as tidily as Ctrl+C does."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -19,7 +19,8 @@ from specchat.core.reply import Outcome, Reply
 from specchat.core.server import ServerInfo
 from specchat.exports import reply_object
 from specchat.session.chat import ChatSession
-from specchat.wiring import Connection, open_session
+from specchat.theming import load_theme
+from specchat.wiring import Connection, open_session, theme_directories
 
 _INTERRUPTED = 130
 
@@ -65,7 +66,7 @@ async def _stream(
         if as_json:
             show: PlainReply | LiveReply | nullcontext[None] = nullcontext()
         elif out.isatty():
-            show = LiveReply(out, connection.settings.theme)
+            show = LiveReply(out, load_theme(connection.settings.theme, theme_directories()))
         else:
             show = PlainReply(out)
         with show as view:

@@ -10,7 +10,7 @@ from rich.text import Text
 from specchat.core.harmless import harmless
 from specchat.core.reply import Reply
 from specchat.core.speculation import Channel
-from specchat.theming import Theme, load_theme
+from specchat.theming import Theme
 
 
 class PlainReply:
@@ -43,9 +43,9 @@ class PlainReply:
 class LiveReply:
     """The reply in colour: its tail while it grows, then the whole in its final colours."""
 
-    def __init__(self, out: TextIO, theme: str) -> None:
+    def __init__(self, out: TextIO, theme: Theme) -> None:
         self._console = Console(file=out)
-        self._theme = load_theme(theme)
+        self._theme = theme
         self._live = Live(console=self._console, refresh_per_second=12, transient=True, vertical_overflow="crop")
         self._reply: Reply | None = None
 

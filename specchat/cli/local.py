@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,10 +23,12 @@ from specchat_launcher import (
     start_profile,
 )
 from specchat_launcher import Progress as Phase
+from specchat_launcher.cli import signals_as_interrupt
 
 DEMO_PROFILE = "cpu-smollm2"
 OPENING_PROMPT = "Explain step by step what a compiler does, then write a Python function that checks for primes."
 _DEMO_MAX_TOKENS = 400
+_POLL_SECONDS = 0.5
 
 
 class PhaseDisplay:
@@ -98,13 +101,12 @@ def run_serve(profile: str, *, port: int | None, engine: str | None) -> None:
         SpecchatError: If it cannot start, or ends by itself.
     """
     console = Console(stderr=True)
-    with _started(profile, engine, port) as server:
+    with signals_as_interrupt(), _started(profile, engine, port) as server:
         print(f"{server.model} is served at {server.url} (vLLM {server.engine_version}); Ctrl-C stops it.", flush=True)
         console.print(f"Log: {server.log_path}", style="dim", highlight=False, soft_wrap=True)
-        stopped = threading.Event()
         try:
             while server.is_running():
-                stopped.wait(0.5)
+                time.sleep(_POLL_SECONDS)
         except KeyboardInterrupt:
             console.print("Stopping …")
             return

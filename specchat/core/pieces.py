@@ -247,24 +247,24 @@ class TextAligner:
         run = self._partial_run(self.settled)
         head = self._waiting.head
         prefixes = [self._pieces[run[0]], *(self._runs.get(run[:n], "") for n in range(2, len(run) + 1))]
-        if not final and not all(prefixes):
+        # A token of whole characters behind the run shows that its last bytes will never be a character.
+        ended = final or self._piece(self.settled + len(run)) is not None
+        whole = next((n for n in range(len(run), 0, -1) if not prefixes[n - 1].endswith(PARTIAL)), 0)
+        use = len(run) if ended else whole
+        if not final and (not all(prefixes) or not use):
             return False
-        whole = next((n for n in range(len(run), 0, -1) if _whole(prefixes[n - 1])), 0)
-        if not whole and not final:
-            return False  # the character goes on in tokens to come
-        use = whole or len(run)
-        text = prefixes[use - 1].removesuffix(PARTIAL) if prefixes[use - 1] else ""
-        if head.startswith(text) and text:
-            for count in characters_by_token(prefixes[:use], text):
-                self._settle(count)
-            return True
-        if not final and (len(head) < len(text) and text.startswith(head)):
-            return False
-        if not final and len(self.ids) - self.settled < _PATIENCE:
+        text = prefixes[use - 1]
+        for variant in (text, text.rstrip(PARTIAL)):
+            if variant and head.startswith(variant):
+                for count in characters_by_token(prefixes[:use], variant):
+                    self._settle(count)
+                return True
+        if not final and (text.startswith(head) or len(self.ids) - self.settled < _PATIENCE):
             return False
         # The tokens do not decode to what was streamed: their text stays whole, with the first of them.
         behind = self._piece(self.settled + len(run))
         found = head.find(behind) if behind else -1
+        self.matches = self.matches and not (head and text.rstrip(PARTIAL))
         self._settle(found if found >= 0 else len(head))
         for _ in range(len(run) - 1):
             self._settle(0)
@@ -296,10 +296,6 @@ class TextAligner:
                 self.rows[at] = (channel, self.rows[at][1] + text)
             else:
                 self.overflow.append((channel, text))
-
-
-def _whole(text: str) -> bool:
-    return bool(text) and not text.endswith(PARTIAL)
 
 
 def looks_special(piece: str) -> bool:

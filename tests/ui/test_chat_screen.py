@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from chat_pilot import HELLO, backend_for, open_chat, reply_of, without_speculation
+from chat_pilot import HELLO, backend_for, make_app, open_chat, reply_of, without_speculation
 from fakes import FixedClock, Hang, Script, ScriptedBackend, server_info
-from specchat.core.errors import StreamBroken
+from specchat.core.counters import CounterReading
+from specchat.core.errors import ConfigurationError, StreamBroken
 from specchat.core.events import NoteAdded, SpeculationReported
 from specchat.core.reply import Outcome
 from specchat.core.speculation import Channel
+from specchat.theming import theme_directory
 from specchat.ui.screens.help import HelpScreen
+from specchat.ui.widgets.panels import PanelColumn
 
 
 async def test_enter_asks_and_shows_the_reply() -> None:
@@ -172,6 +175,51 @@ async def test_what_cannot_be_known_is_said_above_an_empty_transcript() -> None:
         assert "· steps are inferred; start the server with --flag" in chat.shown
 
 
+async def test_the_welcome_makes_room_for_the_first_question_and_comes_back() -> None:
+    server = server_info(gaps=("steps are inferred",))
+    async with open_chat(backend_for(HELLO, server=server)) as chat:
+        assert "Each token is drawn" in chat.shown
+        await chat.ask("Hi")
+        assert "Each token is drawn" not in chat.whole
+        assert "· steps are inferred" in chat.whole
+        await chat.pilot.press("ctrl+l")
+
+        assert "Each token is drawn" in chat.shown
+
+
+async def test_the_legend_grows_with_what_occurs() -> None:
+    script = Script().step("One").step(*(f" word{n}" for n in range(9))).end()
+    async with open_chat(backend_for(HELLO, script)) as chat:
+        assert chat.line("legend").strip() == "■ draft 1  ■ 2  ■ 3  ■ target"
+        await chat.ask("Hi")
+        assert "unknown" not in chat.line("legend")
+        await chat.ask("Merge")  # nine tokens in a chunk are no single step with k = 3
+
+        assert "unknown" in chat.line("legend")
+        await chat.pilot.press("ctrl+l")
+        assert "unknown" not in chat.line("legend")
+
+
+async def test_until_the_counters_are_read_the_status_says_so() -> None:
+    read = asyncio.Event()
+    backend = backend_for(HELLO)
+
+    async def counters() -> CounterReading | None:
+        if backend.requests:
+            await read.wait()
+        return CounterReading(1, 3, 3, (1, 1, 1))
+
+    backend.read_counters = counters  # type: ignore[method-assign]
+    async with open_chat(backend) as chat:
+        await chat.type("Hi")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "checking the figures" in chat.line("status"))
+        read.set()
+        await chat.ended()
+
+        assert "ready" in chat.line("status")
+
+
 async def test_the_reported_steps_replace_the_inferred_ones() -> None:
     script = Script().step("a").step("b", "c", "d")
     report = SpeculationReported(2, 1, 6, 3, (1, 0), (3, 3), None, None)
@@ -280,6 +328,33 @@ async def test_every_width_shows_reply_and_figures(width: int) -> None:
         assert all(len(row) <= width for row in chat.shown.splitlines())
 
 
+@pytest.mark.parametrize("size", [(120, 40), (120, 30), (100, 24)])
+@pytest.mark.parametrize("lines", [1, 9])
+async def test_no_panel_is_cut_and_the_comparison_stays(size: tuple[int, int], lines: int) -> None:
+    async with open_chat(backend_for(HELLO), baseline=without_speculation(), size=size) as chat:
+        await chat.ask("Hi")
+        await chat.pilot.press(*["ctrl+j"] * (lines - 1))
+        await chat.pilot.pause()
+        column = chat.screen.query_one(PanelColumn)
+        shown = [panel for panel in column.children if panel.display]
+
+        assert "panel-comparison" in {panel.id for panel in shown}
+        assert all(column.region.contains_region(panel.region) for panel in shown)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+async def test_no_key_is_cut_at_the_foot(width: int) -> None:
+    async with open_chat(backend_for(HELLO), size=(width, 24)) as chat:
+        await chat.pilot.pause()
+        keys = list(chat.screen.query("FooterKey"))
+
+        assert keys
+        assert all(key.region.right - 1 <= width for key in keys)
+        await chat.pilot.resize_terminal(120, 24)
+        await chat.pilot.pause()
+        assert len(chat.screen.query("FooterKey")) == 7
+
+
 async def test_a_resize_in_mid_stream_loses_nothing() -> None:
     hang = Hang()
     words = [f"word{n} " for n in range(400)]
@@ -375,6 +450,32 @@ async def test_the_theme_key_goes_to_light_and_back() -> None:
         await chat.pilot.press("f3")
 
         assert chat.app.theme == "dark"
+
+
+def themes_with(folder: Path, **texts: str) -> tuple[Path, ...]:
+    for name, text in texts.items():
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return (folder, folder / "missing")
+
+
+async def test_a_users_own_theme_is_used_and_the_key_comes_back_to_it(tmp_path: Path) -> None:
+    dark = (theme_directory() / "dark.toml").read_text(encoding="utf-8")
+    own = themes_with(tmp_path, mine=dark.replace("#0e131a", "#000000"), broken="no theme at all")
+    async with open_chat(backend_for(HELLO), theme="mine", theme_directories=own) as chat:
+        themes = [chat.app.theme]
+        for _ in range(2):
+            await chat.pilot.press("f3")
+            themes.append(chat.app.theme)
+
+        assert themes == ["mine", "light", "mine"]
+        assert chat.screen.transcript.background_colors[1].hex == "#000000"
+
+
+def test_an_unknown_theme_is_refused_with_the_names_of_those_there_are(tmp_path: Path) -> None:
+    own = themes_with(tmp_path, mine=(theme_directory() / "dark.toml").read_text(encoding="utf-8"))
+
+    with pytest.raises(ConfigurationError, match="There is no theme 'pink'.* dark, light, mine"):
+        make_app(backend_for(HELLO), theme="pink", theme_directories=own)
 
 
 async def test_help_shows_every_key_and_closes() -> None:

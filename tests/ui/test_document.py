@@ -1,6 +1,6 @@
 """The transcript as rows: an update gives what a fresh layout gives, for every way in which tokens may change."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fakes import server_info
@@ -52,6 +52,15 @@ def fresh(tokens: list[Token], width: int) -> Document:
     return document
 
 
+def token(text: str, channel: Channel) -> Token:
+    return Token(None, text, channel, _LABELS[0])
+
+
+@example(  # an empty line at the end of a part is not shown, so what comes behind it is drawn in its row
+    tokens=[token("a", Channel.CONTENT), token("\n", Channel.CONTENT)],
+    changes=[(2, [token("\n", Channel.REASONING), token("a", Channel.CONTENT)])],
+    width=4,
+)
 @given(_TOKENS, st.lists(st.tuples(st.integers(0, 25), _TOKENS), min_size=1, max_size=4), st.integers(4, 30))
 @settings(max_examples=300, deadline=None)
 def test_an_update_gives_what_a_fresh_layout_gives(

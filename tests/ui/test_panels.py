@@ -5,12 +5,15 @@ from rich.cells import cell_len
 
 from fakes import server_info
 from specchat.core.conversation import Turn
+from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.events import ChunkArrived, SpeculationReported
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import figures_of
 from specchat.core.speculation import Channel
 from specchat.ui.panels import drawing, edges
+from specchat.ui.panels.column import arrange, height
 from specchat.ui.panels.drawing import EdgeLine, fit
+from specchat.ui.panels.edges import Phase
 from specchat.ui.panels.model import (
     AcceptanceView,
     ComparisonView,
@@ -122,9 +125,11 @@ _FULL = [
     drawing.draw_acceptance(AcceptanceView(12.345, 11.1, (1.0, 2.0) * 5, 4, "exact · reported by server")),
     drawing.draw_rate(RateView(12345.6, 9999.4, (1.0,) * 10)),
     drawing.draw_positions(PositionsView((1.0, 0.5, 0.0, 0.1), 4)),
-    drawing.draw_reply(ReplyView(123_456.0, 99_999.0, 123456, 123456, 3, "the server's counters agree: 41 steps")),
+    drawing.draw_reply(ReplyView(123_456.0, 99_999.0, 123456, 123456, 33333, "the server's counters agree: 41 steps")),
     drawing.draw_comparison(ComparisonView(12345.6, 9999.9, 1, 1, possible=True)),
     drawing.draw_comparison(ComparisonView()),
+    [drawing.comparison_line(ComparisonView(12345.6, 9999.9, 1, 1, possible=True))],
+    [drawing.positions_line(PositionsView((1.0,) * 12, 12))],
 ]
 
 
@@ -149,6 +154,113 @@ def test_bars_are_an_eighth_exact(share: float, drawn: str) -> None:
 
 def test_a_trend_spans_its_range() -> None:
     assert drawing.sparkline((1.0, 4.0, 2.5, 9.0, 0.0), 1.0, 4.0) == "▁█▅█▁"  # beyond the range: its edge
+
+
+AGREES = "the server's counters agree: 41 steps"
+FULL = PanelsView(
+    AcceptanceView(2.8, 3.2, (2.0,) * 10, 4, "exact · reported by server"),
+    RateView(163.4, 158.0, (1.0,) * 10),
+    PositionsView((0.8, 0.6, 0.5), 3),
+    ReplyView(62.0, 14.0, 312, 201, 2, AGREES),
+    ComparisonView(163.0, 60.0, 1, 1, possible=True),
+)
+
+
+def test_five_full_panels_fit_beside_a_transcript_of_33_rows() -> None:
+    drawn = arrange(FULL, 33)
+
+    assert all(drawn.values())
+    assert text_of(list(drawn["reply"])).split("\n")[3:] == [
+        "past the end    2 accepted", "the server's counters agree:", "41 steps",
+    ]  # fmt: skip
+    assert height(drawn) == 24
+
+
+@pytest.mark.parametrize(
+    ("rows", "panels", "lines_of_reply"),
+    [
+        (24, ["acceptance", "rate", "positions", "reply", "comparison"], 6),
+        (23, ["acceptance", "rate", "positions", "reply", "comparison"], 4),
+        (21, ["acceptance", "rate", "positions", "reply", "comparison"], 3),
+        (17, ["acceptance", "rate", "positions", "comparison"], 0),
+        (12, ["acceptance", "rate", "comparison"], 0),
+        (7, ["acceptance", "comparison"], 0),
+        (4, ["acceptance"], 0),
+    ],
+)
+def test_what_says_least_gives_way_and_the_comparison_stays(rows: int, panels: list[str], lines_of_reply: int) -> None:
+    drawn = arrange(FULL, rows)
+
+    assert [name for name, lines in drawn.items() if lines] == panels
+    assert len(drawn["reply"]) == lines_of_reply
+    assert height(drawn) <= rows
+
+
+def test_the_hint_at_a_second_server_goes_first() -> None:
+    drawn = arrange(PanelsView(FULL.acceptance, FULL.rate, FULL.positions, FULL.reply), 23)
+
+    assert not drawn["comparison"]
+    assert AGREES in " ".join(line.text for line in drawn["reply"])
+
+
+def test_many_draft_positions_shrink_to_one_line() -> None:
+    view = PanelsView(FULL.acceptance, FULL.rate, PositionsView((0.5,) * 8, 8), FULL.reply, FULL.comparison)
+    drawn = arrange(view, 17)
+
+    assert len(drawn["positions"]) == 1
+    assert len(drawn["comparison"]) == 2
+
+
+def checked(check: CounterCheck) -> Reply:
+    reply = reply_in_chunks(1, 4, 2)
+    reply.add(SpeculationReported(2, 4, 6, 3, (3, 1), (3, 3), None, None))
+    finished(reply).apply_check(check)
+    return reply
+
+
+def test_the_counters_verdict_is_told_of_a_reported_reply_too() -> None:
+    differs = CounterCheck(Verdict.DIFFERS, 3, 9, 4, sentence="the server counted 3 steps, its chunks showed 2")
+    view = view_of(checked(differs)).reply
+
+    assert view.check == differs.sentence
+    assert not view.check_failed  # the figures are the server's own, whatever the chunks showed
+
+
+def test_what_lies_past_the_end_is_told_once() -> None:
+    reply = reply_in_chunks(1, 4, 2)
+    finished(reply).apply_check(CounterCheck(Verdict.AGREES, 2, 6, 6, 2, "agree: 2 steps, 1 accepted past the end"))
+    view = view_of(reply).reply
+
+    assert (view.cut, view.check) == (1, "agree: 2 steps")
+
+
+def test_a_reply_of_which_nothing_came_says_so() -> None:
+    reply = Reply(0.0, draft_length=3)
+    reply.end(Outcome.FAILED)
+
+    assert view_of(reply).acceptance.evidence == "— nothing came"
+
+
+@pytest.mark.parametrize(
+    ("phase", "silent", "words"),
+    [
+        (Phase.READY, 99.0, "○ ready"),
+        (Phase.ASKED, 1.0, "◌ asked · Esc stops"),
+        (Phase.ASKED, 12.0, "◌ waiting 12 s … · Esc stops"),
+        (Phase.ANSWERING, 1.0, "● answering · Esc stops"),
+        (Phase.CHECKING, 99.0, "◌ checking the figures"),
+    ],
+)
+def test_the_status_names_what_goes_on(phase: Phase, silent: float, words: str) -> None:
+    shown = fit(edges.status(phase, silent_seconds=silent, following=True, figures=""), 80).text
+
+    assert shown.strip() == words
+
+
+def test_the_legend_shows_what_occurs() -> None:
+    assert edges.legend(2, plain=False, unknown=False).text == " ■ draft 1  ■ 2  ■ target"
+    assert edges.legend(0, plain=True, unknown=True).text == " ■ target  ■ plain  ■ unknown"
+    assert "■ 8+  ■ target" in edges.legend(12, plain=False, unknown=False).text
 
 
 _COMPARED = ComparisonView(163.0, 60.0, possible=True)

@@ -48,7 +48,7 @@ def test_thinking_is_dim_and_comes_apart_from_the_answer() -> None:
 def test_the_final_colours_are_printed_once_the_reply_has_ended() -> None:
     out = io.StringIO()
     reply = Reply(0.0, draft_length=3)
-    with LiveReply(out, "dark") as live:
+    with LiveReply(out, load_theme("dark")) as live:
         reply.add(chunk(1.0, "One two", 1))
         live.update(reply)
         reply.end(Outcome.FINISHED)

@@ -92,6 +92,12 @@ def rows(aligner: TextAligner) -> list[str]:
     return [text for _, text in aligner.rows]
 
 
+def test_bytes_that_never_become_a_character_are_shown_as_the_server_shows_them() -> None:
+    aligner = aligned(["a", "\ufffd", "b", "\ufffd", "\ufffd", " c"], "a\ufffdb\ufffd c")
+    assert "".join(rows(aligner)) == "a\ufffdb\ufffd c"
+    assert rows(aligner)[:3] == ["a", "\ufffd", "b"]
+
+
 def test_a_special_token_at_the_end_has_no_text_and_is_no_contradiction() -> None:
     aligner = aligned(["Hi", " there", "<|im_end|>"], "Hi there")
     assert rows(aligner) == ["Hi", " there", ""]
