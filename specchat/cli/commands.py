@@ -13,7 +13,8 @@ from specchat.core.errors import ConfigurationError, ModelChoiceNeeded, Specchat
 
 app = typer.Typer(
     name="specchat",
-    help="A terminal chat that shows speculative decoding at work, token by token.",
+    help="A terminal chat that shows speculative decoding at work, token by token. "
+    "Without a command it opens the chat with the server that --url names, or with the last one.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -110,12 +110,13 @@ def check_steps(
     if others or too_many:
         return _says(seen, Verdict.NOT_ALONE, "other requests ran meanwhile, so its counters prove nothing")
     drafted_steps = [step for step in steps if step.is_drafted]
-    drafted = sum(step.drafted or 0 for step in drafted_steps)
+    # Where k is not known, the chunks say nothing of how many were drafted, and the steps alone are compared.
+    k = max((step.drafted or 0 for step in drafted_steps), default=0)
+    drafted = sum(step.drafted or 0 for step in drafted_steps) if k or not drafted_steps else moved.drafted
     accepted = sum(step.accepted for step in drafted_steps)
     excess = moved.accepted - accepted
     equal = moved.drafts == len(drafted_steps) and moved.drafted == drafted and not merges_proven
-    k = max((step.drafted or 0 for step in drafted_steps), default=0)
-    if equal and 0 <= excess <= k:
+    if equal and 0 <= excess <= (k or moved.drafted):
         checked = CounterCheck(Verdict.AGREES, moved.drafts, moved.drafted, moved.accepted, excess)
         behind = f", {excess - 1} accepted past the end" if excess else ""
         return _says(checked, Verdict.AGREES, f"the server's counters agree: {moved.drafts} steps{behind}")

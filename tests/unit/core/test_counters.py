@@ -51,6 +51,14 @@ def test_a_reply_ended_from_outside_may_have_steps_that_nobody_saw() -> None:
     assert verdict(reading(102, 306, 154, generated=7), ended_by_engine=False) is Verdict.AGREES
 
 
+def test_without_a_known_draft_length_the_steps_alone_are_compared() -> None:
+    steps = [Step(None, 3, 4, Evidence.INFERRED), Step(None, 1, 2, Evidence.INFERRED)]
+    after = reading(102, 306, 154, finished=1, generated=7)
+    assert check_steps(BEFORE, after, steps, output_tokens=7, ended_by_engine=True).verdict is Verdict.AGREES
+    more = reading(103, 309, 154, finished=1, generated=7)
+    assert check_steps(BEFORE, more, steps, output_tokens=7, ended_by_engine=True).verdict is Verdict.DIFFERS
+
+
 def test_counters_that_are_missing_or_began_anew_are_unavailable() -> None:
     assert verdict(None) is Verdict.UNAVAILABLE
     assert verdict(BEFORE, before=None) is Verdict.UNAVAILABLE
