@@ -5,9 +5,10 @@ from pathlib import Path
 
 from textual.app import App
 
+from specchat.core.errors import ConfigurationError
 from specchat.session.chat import ChatSession
 from specchat.session.ports import Clock
-from specchat.theming import load_theme, theme_names
+from specchat.theming import Theme, load_theme, theme_names
 from specchat.ui.screens.chat import ChatScreen
 from specchat.ui.textual_patches import tell_alt_enter_apart
 from specchat.ui.theme import textual_theme
@@ -29,6 +30,7 @@ class ChatApp(App[None]):
         session: ChatSession,
         *,
         theme: str,
+        theme_directories: tuple[Path, ...] = (),
         export_directory: Path,
         opening_prompt: str | None = None,
         clock: Clock = time.monotonic,
@@ -38,6 +40,7 @@ class ChatApp(App[None]):
         Args:
             session: Connected.
             theme: Name of the theme to start with.
+            theme_directories: Folders with the user's theme files, which need not exist.
             export_directory: Where exports go; made when something is exported.
             opening_prompt: Asked as soon as the screen stands.
             clock: The session's.
@@ -47,7 +50,10 @@ class ChatApp(App[None]):
         """
         tell_alt_enter_apart()
         super().__init__()
-        self._look = load_theme(theme)
+        self._theme_directories = theme_directories
+        self._look = load_theme(theme, theme_directories)
+        self._other_look: Theme | None = None
+        """What the theme key goes to; chosen when it is first pressed."""
         self.register_theme(textual_theme(self._look))
         self.theme = self._look.name
         self._chat = ChatScreen(
@@ -59,11 +65,23 @@ class ChatApp(App[None]):
         return self._chat
 
     def action_toggle_theme(self) -> None:
-        """Take the first theme that is light where this one is dark, or the other way round."""
-        themes = [load_theme(name) for name in theme_names()]
-        other = next((theme for theme in themes if theme.dark is not self._look.dark), None)
-        if other is not None:
-            self._look = other
-            self.register_theme(textual_theme(other))
-            self.theme = other.name
-            self._chat.show_theme(other)
+        """Take the first theme that is light where this one is dark, or the other way round; then go back."""
+        other = self._other_look or self._opposite()
+        if other is None:
+            return
+        self._look, self._other_look = other, self._look
+        self.register_theme(textual_theme(other))
+        self.theme = other.name
+        self._chat.show_theme(other)
+
+    def _opposite(self) -> Theme | None:
+        """The theme called light or dark, else the first of the other kind that can be used."""
+        usual = "light" if self._look.dark else "dark"
+        for name in sorted(theme_names(self._theme_directories), key=lambda name: name != usual):
+            try:
+                theme = load_theme(name, self._theme_directories)
+            except ConfigurationError:
+                continue
+            if theme.dark is not self._look.dark:
+                return theme
+        return None

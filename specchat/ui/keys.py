@@ -28,18 +28,19 @@ class ScreenKey(KeyHelp):
 SCREEN_KEYS = (
     ScreenKey("F1", "this help", "f1", "help", "Help"),
     ScreenKey("Esc", "drop a selection, else stop the reply; what came stays", "escape", "stop", "Stop", priority=True),
+    ScreenKey("Ctrl+Q", "quit", "ctrl+q", "quit", "Quit", priority=True),
     ScreenKey("F2, Ctrl+T", "speculation on or off, for the next prompt", "f2,ctrl+t", "switch", "On/off"),
-    ScreenKey("F3", "the dark or the light theme", "f3", "app.toggle_theme", "Theme"),
     ScreenKey("Ctrl+S", "export the conversation as JSON and CSV", "ctrl+s", "export", "Export"),
+    ScreenKey("F3", "the dark or the light theme", "f3", "app.toggle_theme", "Theme"),
     ScreenKey("Ctrl+L", "clear: start the conversation anew", "ctrl+l", "clear", "Clear"),
     ScreenKey("Ctrl+C", "copy a selection, else stop the reply; twice: quit", "ctrl+c", "interrupt", priority=True),
-    ScreenKey("Ctrl+Q", "quit", "ctrl+q", "quit", "Quit", priority=True),
 )
 OTHER_KEYS = (
     KeyHelp("Enter", "send the prompt"),
-    KeyHelp("Ctrl+J, Alt+Enter, Shift+Enter", "a new line (the latter two where the terminal tells them apart)"),
+    KeyHelp("Ctrl+J", "a new line; Alt+Enter and Shift+Enter too, where the terminal tells them apart"),
     KeyHelp("↑ ↓", "earlier and later prompts, from the first and the last line"),
-    KeyHelp("PgUp PgDn, Ctrl+Home Ctrl+End, wheel", "scroll the transcript"),
+    KeyHelp("PgUp PgDn, wheel", "scroll the transcript"),
+    KeyHelp("Ctrl+Home Ctrl+End", "to the beginning and the end of the transcript"),
     KeyHelp("End", "at the end of the prompt: back to the end of the transcript, and follow it"),
     KeyHelp("mouse drag", "select text; Ctrl+C copies it"),
 )

@@ -4,9 +4,12 @@ from typing import TYPE_CHECKING, cast
 
 from textual import _ansi_sequences
 from textual.keys import Keys
+from textual.widgets._footer import FooterKey
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
+
+__all__ = ["NEWLINE_KEYS", "FooterKey", "tell_alt_enter_apart"]
 
 NEWLINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter", "shift+\r", "alt+shift+enter"})
 """Names under which terminals report keys that insert a newline; `shift+\\r` is xterm's way with modifyOtherKeys."""

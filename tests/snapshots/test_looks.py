@@ -63,7 +63,10 @@ async def ask(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 20)], ids=["wide", "folded", "narrow"])
+SIZES = {"wide": (120, 40), "lower": (120, 30), "lowest": (100, 24), "folded": (80, 24), "narrow": (60, 20)}
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_looks_at_every_size(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app(), terminal_size=size, run_before=ask)
 

@@ -187,6 +187,26 @@ async def test_the_welcome_makes_room_for_the_first_question_and_comes_back() ->
         assert "Each token is drawn" in chat.shown
 
 
+async def test_what_the_other_server_cannot_tell_is_said_after_a_switch() -> None:
+    off = without_speculation()
+    off.server = server_info(draft_length=0, gaps=("no counters here",))
+    async with open_chat(backend_for(HELLO), baseline=off) as chat:
+        assert "no counters here" not in chat.whole
+        await chat.pilot.press("f2")
+
+        assert "· no counters here" in chat.whole
+        assert chat.line("legend").split() == ["■", "target", "■", "plain"]
+
+
+async def test_a_new_notice_takes_the_place_of_the_one_before() -> None:
+    async with open_chat(backend_for(HELLO)) as chat:
+        for command in ("/max 64", "/temp 0.5"):
+            await chat.type(command)
+            await chat.pilot.press("enter")
+
+        assert chat.notices == ["Temperature 0.5."]
+
+
 async def test_the_legend_grows_with_what_occurs() -> None:
     script = Script().step("One").step(*(f" word{n}" for n in range(9))).end()
     async with open_chat(backend_for(HELLO, script)) as chat:
@@ -474,7 +494,7 @@ async def test_a_users_own_theme_is_used_and_the_key_comes_back_to_it(tmp_path: 
 def test_an_unknown_theme_is_refused_with_the_names_of_those_there_are(tmp_path: Path) -> None:
     own = themes_with(tmp_path, mine=(theme_directory() / "dark.toml").read_text(encoding="utf-8"))
 
-    with pytest.raises(ConfigurationError, match="There is no theme 'pink'.* dark, light, mine"):
+    with pytest.raises(ConfigurationError, match=r"There is no theme 'pink'.* dark, light, mine"):
         make_app(backend_for(HELLO), theme="pink", theme_directories=own)
 
 

@@ -139,9 +139,10 @@ class TextPart:
         restyled = self.flow.line_of_piece(first) if first < len(self.flow) and styles else len(self.flow.lines)
         self._styles[first:] = styles
         changed = min(restyled, self.flow.replace(first, pieces))
-        top = self._top
+        top, height = self._top, self._height
         self._trim()
-        return max(0, changed - top) if top == self._top else 0
+        # Empty lines at the end are not shown: what changes behind the last row changes the row that follows the part.
+        return max(0, min(changed - top, height, self._height)) if top == self._top else 0
 
     def resize(self, width: int) -> None:
         """Wrap for another width of the transcript."""

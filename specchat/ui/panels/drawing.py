@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from specchat.theming import GRADES
 from specchat.ui.panels.model import AcceptanceView, ComparisonView, PanelsView, PositionsView, RateView, ReplyView
 
 WIDTH = 28
@@ -15,6 +16,8 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 _BARS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _BAR_CELLS = 18
+_SHARE_CELLS = 4
+"""Of one draft position, where all are in one line."""
 
 Run = tuple[str, str]
 """Text and the name of its look: "", "strong", "dim", "good", "bad", or an origin's."""
@@ -119,20 +122,30 @@ def draw_positions(view: PositionsView) -> list[Line]:
     for index in range(count):
         rate = None if view.rates is None else view.rates[index]
         shown = f"{NONE:>6}" if rate is None else f"{number(rate * 100, 0, 4)} %"
-        look = f"accepted-{min(index + 1, 8)}"
+        look = f"accepted-{min(index + 1, GRADES)}"
         lines.append(line((f"{index + 1:>2} ", "dim"), (bar(rate or 0.0, _BAR_CELLS), look), (shown, "")))
     return lines
 
 
+def positions_line(view: PositionsView) -> Line:
+    """The shares in one line, as many of them as there is room for."""
+    if view.rates is None:
+        return line((NONE, "dim"))
+    runs: list[Run] = []
+    for index, rate in enumerate(view.rates[: (WIDTH - 2) // _SHARE_CELLS]):
+        runs.append((number(rate * 100, 0, 3) + " " * (_SHARE_CELLS - 3), f"accepted-{min(index + 1, GRADES)}"))
+    return line(*runs, ("%", "dim"))
+
+
 def draw_reply(view: ReplyView) -> list[Line]:
-    """Times and counts, two to a line."""
+    """Times and counts, with the figures one below the other."""
     lines = [
         line(("first token ", "dim"), (_milliseconds(view.first_token_ms), "")),
         line(("step        ", "dim"), (_milliseconds(view.step_ms), "")),
-        line(("drafted ", "dim"), (_count(view.drafted, 6), ""), ("   kept ", "dim"), (_count(view.kept, 6), "")),
+        line(("drafted    ", "dim"), (_count(view.drafted), ""), (" kept", "dim"), (_count(view.kept), "")),
     ]
     if view.cut:
-        lines.append(line(("past the end ", "dim"), (str(view.cut), ""), (" accepted, cut", "dim")))
+        lines.append(line(("past the end", "dim"), (f"{view.cut:5}", ""), (" accepted", "dim")))
     lines += [line((text, "bad" if view.check_failed else "dim")) for text in wrap(view.check, WIDTH)]
     return lines
 
@@ -143,11 +156,23 @@ def draw_comparison(view: ComparisonView) -> list[Line]:
         return [line(("one server; a second one", "dim")), line(("comes with --baseline-url", "dim"))]
     on, off = (number(value, 1, 6) for value in (view.on, view.off))
     ratio = NONE if view.ratio is None else f"{view.ratio:.2f} {TIMES}"
-    look = "dim" if view.ratio is None else "good" if view.ratio >= 1 else "bad"
     return [
-        line(("● on  ", "dim"), (on, ""), (" t/s", "dim"), (ratio.rjust(WIDTH - 16), f"strong {look}")),
+        line(("● on  ", "dim"), (on, ""), (" t/s", "dim"), (ratio.rjust(WIDTH - 16), f"strong {_ratio_look(view)}")),
         line(("○ off ", "dim"), (off, ""), (" t/s", "dim")),
     ]
+
+
+def comparison_line(view: ComparisonView) -> Line:
+    """Both rates and their ratio in one line."""
+    on, off = (number(value, 1, 5) for value in (view.on, view.off))
+    ratio = NONE if view.ratio is None else f"{view.ratio:.2f} {TIMES}"
+    return line(
+        ("● ", "dim"), (on, ""), ("  ○ ", "dim"), (off, ""), (ratio.rjust(WIDTH - 16), f"strong {_ratio_look(view)}")
+    )
+
+
+def _ratio_look(view: ComparisonView) -> str:
+    return "dim" if view.ratio is None else "good" if view.ratio >= 1 else "bad"
 
 
 def status_figures(view: PanelsView, width: int) -> str:
@@ -183,5 +208,5 @@ def _milliseconds(value: float | None) -> str:
     return f"{value / 1000:5.2f} s" if value >= 10_000 else f"{value:5.0f} ms"
 
 
-def _count(value: int | None, width: int = 5) -> str:
-    return (NONE if value is None else str(value)).rjust(width)
+def _count(value: int | None) -> str:
+    return (NONE if value is None else str(value)).rjust(6)

@@ -1,7 +1,10 @@
 """The head of the screen, its status and its legend as lines. Everything a server said is made harmless here."""
 
+from enum import Enum, auto
+
 from specchat.core.harmless import one_line
 from specchat.core.server import ServerInfo
+from specchat.theming import GRADES
 from specchat.ui.panels.drawing import EdgeLine, Line, Run
 
 STALL_SECONDS = 3.0
@@ -24,23 +27,39 @@ def head(server: ServerInfo, *, speculating: bool, has_baseline: bool) -> EdgeLi
     return EdgeLine(tuple(left), (("speculation ", "dim"), mark, (" ", "")))
 
 
-def status(*, running: bool, silent_seconds: float, started: bool, following: bool, figures: str) -> EdgeLine:
+class Phase(Enum):
+    """Where the screen stands with a reply."""
+
+    READY = auto()
+    ASKED = auto()
+    """Nothing has come yet."""
+    ANSWERING = auto()
+    CHECKING = auto()
+    """The text is whole; the server's counters are read."""
+
+
+_STATES: dict[Phase, Run] = {
+    Phase.READY: (" ○ ready", "dim"),
+    Phase.ASKED: (" ◌ asked", "good"),
+    Phase.ANSWERING: (" ● answering", "good"),
+    Phase.CHECKING: (" ◌ checking the figures", "dim"),
+}
+
+
+def status(phase: Phase, *, silent_seconds: float, following: bool, figures: str) -> EdgeLine:
     """What goes on.
 
     Args:
-        running: Does a reply grow?
+        phase: Of the last reply.
         silent_seconds: How long nothing has come.
-        started: Did its first token come?
         following: Is the end of the transcript in sight?
         figures: The panels in one line, where there is no room for panels.
     """
+    running = phase in {Phase.ASKED, Phase.ANSWERING}
+    state = _STATES[phase]
     if running and silent_seconds > STALL_SECONDS:
         state = (f" ◌ waiting {silent_seconds:.0f} s …", "bad")
-    elif running:
-        state = (" ● answering" if started else " ◌ asked", "good")
-    else:
-        state = (" ○ ready", "dim")
-    left = [state]
+    left: list[Run] = [state]
     if running:
         left.append((" · Esc stops", "dim"))
     if figures:
@@ -49,11 +68,21 @@ def status(*, running: bool, silent_seconds: float, started: bool, following: bo
     return EdgeLine(tuple(left), right)
 
 
-def legend(draft_length: int | None) -> Line:
-    """The looks of tokens, drawn with the very looks."""
-    count = min(8, draft_length) if draft_length else 3 if draft_length is None else 0
+def legend(drafts: int, *, plain: bool, unknown: bool) -> Line:
+    """The looks of tokens, drawn with the very looks.
+
+    Args:
+        drafts: Draft positions; those that share a look are one entry.
+        plain: Are there tokens of steps without a draft?
+        unknown: Are there tokens whose origin cannot be told?
+    """
     runs: list[Run] = [(" ", "")]
-    for position in range(1, count + 1):
-        runs += [("■ draft 1" if position == 1 else f"■ {position}", f"accepted-{position}"), ("  ", "")]
-    runs += [("■ target", "target"), ("  ", ""), ("■ plain", "plain"), ("  ", ""), ("■ unknown", "unknown")]
+    for position in range(1, min(GRADES, drafts) + 1):
+        word = "draft " if position == 1 else ""
+        deeper = "+" if position == GRADES < drafts else ""
+        runs += [(f"■ {word}{position}{deeper}", f"accepted-{position}"), ("  ", "")]
+    runs.append(("■ target", "target"))
+    for name, shown in (("plain", plain), ("unknown", unknown)):
+        if shown:
+            runs += [("  ", ""), (f"■ {name}", name)]
     return Line(tuple(runs))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from specchat.core.conversation import Turn
-from specchat.core.counters import Verdict
+from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import ReplyFigures
 from specchat.core.speculation import Evidence, Step
@@ -184,7 +184,9 @@ def _why_none(reply: Reply, k: int | None) -> str:
         return "— chunks merged"
     if not reply.has_ids and reply.clock.first_at is not None:
         return "— no token ids from server"
-    return "— no step yet" if reply.is_running else "— no step with a draft"
+    if reply.is_running:
+        return "— no step yet"
+    return "— nothing came" if reply.clock.first_at is None else "— no step with a draft"
 
 
 def _drafted(steps: Sequence[Step]) -> list[Step]:
@@ -207,10 +209,15 @@ def _counts(reply: Reply, figures: ReplyFigures) -> ReplyView:
         drafted=figures.drafted,
         kept=figures.accepted,
         cut=figures.cut,
-        check=check.sentence if check is not None and told else "",
+        check=_check_sentence(check, figures.cut) if check is not None and told else "",
         # Exact figures stand in spite of merged chunks; only inferred ones fall with them.
         check_failed=check is not None and check.verdict is Verdict.DIFFERS and not reply.steps_are_reported,
     )
+
+
+def _check_sentence(check: CounterCheck, cut: int | None) -> str:
+    # How many were accepted past the end has a line of its own.
+    return check.sentence.partition(",")[0] if check.verdict is Verdict.AGREES and cut else check.sentence
 
 
 def _decode_span(reply: Reply, shortest: int = COMPARABLE_TOKENS) -> tuple[int, float] | None:

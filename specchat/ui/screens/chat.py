@@ -1,6 +1,5 @@
 """The chat: routes what happens to the widgets that show it. Draws nothing and knows no server."""
 
-from collections import deque
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -11,10 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from specchat.core.errors import SpecchatError
-from specchat.core.reply_figures import figures_of
 from specchat.session.chat import ChatSession
 from specchat.session.ports import Clock
 from specchat.theming import Theme
@@ -22,10 +19,10 @@ from specchat.ui import commands
 from specchat.ui.frames import in_frames
 from specchat.ui.keys import SCREEN_KEYS
 from specchat.ui.messages import FollowingChanged, PromptSubmitted, ReplyEnded, ReplyGrew, ScrollTranscript
-from specchat.ui.panels import drawing, edges
-from specchat.ui.panels.model import TREND_BARS, facts_of, panels_of
+from specchat.ui.readout import PANELS_FROM_COLUMNS, Readout
 from specchat.ui.screens.help import HelpScreen
 from specchat.ui.theme import token_styles
+from specchat.ui.widgets.key_footer import KeyFooter
 from specchat.ui.widgets.lines import EdgesWidget, LinesWidget
 from specchat.ui.widgets.panels import PanelColumn
 from specchat.ui.widgets.prompt import Prompt
@@ -36,14 +33,9 @@ if TYPE_CHECKING:
 
 FIGURES_SECONDS = 0.25
 """How often figures change: fast enough to follow, slow enough to read."""
-STEPS_PER_TICK = 4000
-"""Each so many steps of a reply leave out one tick more."""
 QUIT_SECONDS = 3.0
 """A second Ctrl+C within this time quits."""
 WELCOME = "Each token is drawn in the look of whoever wrote it: the draft or the target."
-PANELS_FROM_COLUMNS = 100
-PANELS_FROM_ROWS = 34
-"""Below this the last panel gives way."""
 
 
 class ChatScreen(Screen[None]):
@@ -83,11 +75,8 @@ class ChatScreen(Screen[None]):
         self._clock = clock
         self._export_directory = export_directory
         self._opening_prompt = opening_prompt
-        self._rates: deque[float] = deque(maxlen=TREND_BARS)
+        self._readout = Readout(session, clock)
         self._asking = False
-        self._grew = False
-        """Did the reply change since its figures were shown?"""
-        self._ticks = 0
         self._quits_until = -1.0
 
     def compose(self) -> ComposeResult:
@@ -99,11 +88,11 @@ class ChatScreen(Screen[None]):
         yield EdgesWidget(self._styles, id="status")
         yield Prompt(id="prompt")
         yield LinesWidget(self._styles, id="legend")
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyFooter(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Show what is there already, and ask the opening prompt after the first frame."""
-        self.transcript.set_intro((WELCOME, *self._session.server.gaps))
+        self._show_intro()
         self._show_server()
         self._show_figures()
         self.set_interval(FIGURES_SECONDS, self._tick)
@@ -113,7 +102,6 @@ class ChatScreen(Screen[None]):
     def on_resize(self) -> None:
         """Fold the panels into the status where they leave too little room."""
         self.set_class(self.size.width < PANELS_FROM_COLUMNS, "-folded")
-        self.set_class(self.size.height < PANELS_FROM_ROWS, "-low")
         self._show_status()
 
     def show_theme(self, theme: Theme) -> None:
@@ -146,7 +134,7 @@ class ChatScreen(Screen[None]):
     def _ask(self, question: str) -> None:
         self.prompt.remember(question)
         self._asking = True
-        self._rates.clear()
+        self._readout.begin()
         self.transcript.follow()
         self._generate(question)
         self._show_status()
@@ -160,7 +148,9 @@ class ChatScreen(Screen[None]):
 
     @on(ReplyGrew)
     def _show_growth(self, event: ReplyGrew) -> None:
-        self._grew = True
+        self._readout.grow(event.first)
+        if not self.transcript.document.turns:
+            self.transcript.set_intro(self._session.server.gaps)
         self.transcript.show_turns(self._session.conversation.turns, event.first)
 
     @on(ReplyEnded)
@@ -169,6 +159,7 @@ class ChatScreen(Screen[None]):
         turns = self._session.conversation.turns
         if turns:
             self.transcript.show_turns(turns, len(turns[-1].reply.tokens))
+        self._readout.settle()
         self._show_server()
         self._show_figures()
 
@@ -177,59 +168,37 @@ class ChatScreen(Screen[None]):
     def _tick(self) -> None:
         if not self._asking:
             return
-        turn = self._session.current
-        self._ticks += 1
-        # Figures are counted over all steps, so those of a long reply are renewed less often.
-        if self._grew and turn is not None and self._ticks % (1 + len(turn.reply.steps) // STEPS_PER_TICK) == 0:
-            rate = turn.reply.clock.rate_now
-            if rate is not None:
-                self._rates.append(rate)
-            self._grew = False
+        if self._readout.tick():
+            self._show_server()
             self._show_figures()
         else:
             self._show_status()
 
-    def _show_server(self) -> None:
-        session = self._session
-        view = edges.head(session.server, speculating=session.speculating, has_baseline=session.has_baseline)
-        self.query_one("#head", EdgesWidget).edges = view
-        self.query_one("#legend", LinesWidget).lines = (edges.legend(self._draft_length()),)
+    def _show_intro(self) -> None:
+        """Above an empty transcript: what it will show, and what this server cannot tell."""
+        self.transcript.set_intro((WELCOME, *self._session.server.gaps))
 
-    def _draft_length(self) -> int | None:
-        """How many drafts the legend shows: k of the server, else of the last one that speculated."""
-        lengths = [turn.server.draft_length for turn in self._session.conversation.turns if turn.server.draft_length]
-        return self._session.server.draft_length or (lengths[-1] if lengths else self._session.server.draft_length)
+    def _show_server(self) -> None:
+        self.query_one("#head", EdgesWidget).edges = self._readout.head()
+        self.query_one("#legend", LinesWidget).lines = (self._readout.legend(),)
 
     def _show_figures(self) -> None:
-        session = self._session
-        turns = session.conversation.turns
-        figures = figures_of(turns[-1].reply) if turns else None
-        self.panels.view = panels_of(
-            turns,
-            figures,
-            tuple(self._rates),
-            draft_length=session.server.draft_length,
-            comparable=session.has_baseline,
-        )
-        if figures is not None and len(self.transcript.document.turns) == len(turns):
-            self.transcript.set_facts(len(turns) - 1, facts_of(turns[-1].reply, figures))
+        self.panels.view = self._readout.panels
+        shown = len(self.transcript.document.turns)
+        if self._readout.facts is not None and shown == len(self._session.conversation.turns):
+            self.transcript.set_facts(shown - 1, self._readout.facts)
         self._show_status()
 
     @on(FollowingChanged)
     def _show_status(self) -> None:
-        turn = self._session.current
-        clock = None if turn is None else turn.reply.clock
-        width = self.size.width
         self.transcript.live = self._asking
-        self.query_one("#status", EdgesWidget).edges = edges.status(
-            running=self._asking,
-            silent_seconds=0.0 if clock is None else self._clock() - clock.heard_at,
-            started=clock is not None and clock.first_at is not None,
-            following=self.transcript.following,
-            figures=drawing.status_figures(self.panels.view, width - 36) if width < PANELS_FROM_COLUMNS else "",
+        self.query_one("#status", EdgesWidget).edges = self._readout.status(
+            running=self._asking, following=self.transcript.following, width=self.size.width
         )
 
     def _tell(self, sentence: str, *, severity: SeverityLevel = "information") -> None:
+        # One at a time: what was said before is over, and would cover the reply.
+        self.app.clear_notifications()
         self.notify(sentence, severity=severity, markup=False, timeout=6)
 
     @on(ScrollTranscript)
@@ -256,6 +225,7 @@ class ChatScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show every key and command."""
+        self.app.clear_notifications()
         self.app.push_screen(HelpScreen())
 
     def action_stop(self) -> None:
@@ -274,7 +244,11 @@ class ChatScreen(Screen[None]):
             )
             return
         on_now = self._session.switch()
+        self._readout.renew()
+        if not self.transcript.document.turns:
+            self._show_intro()
         self._show_server()
+        self._show_figures()
         self._tell(f"Speculation {'on' if on_now else 'off'}, from the next prompt on.")
 
     def action_export(self) -> None:
@@ -295,8 +269,10 @@ class ChatScreen(Screen[None]):
             self._tell("A reply is running: stop it with Esc first.", severity="warning")
             return
         self._session.clear()
-        self._rates.clear()
+        self._readout.begin()
+        self._readout.settle()
         self.transcript.clear()
+        self._show_intro()
         self._show_server()
         self._show_figures()
 

@@ -47,8 +47,8 @@ class HelpScreen(ModalScreen[None]):
 
 def _table() -> RenderableType:
     table = Table.grid(padding=(0, 2))
-    table.add_column(ratio=2)
-    table.add_column(ratio=5)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
     for key in (*SCREEN_KEYS, *OTHER_KEYS):
         table.add_row(Text(key.keys, "bold"), Text(key.what))
     table.add_row("", "")

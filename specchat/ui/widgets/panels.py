@@ -8,13 +8,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.reactive import reactive
 
-from specchat.ui.panels import drawing
+from specchat.ui.panels.column import arrange
 from specchat.ui.panels.model import PanelsView
 from specchat.ui.widgets.lines import Panel
 
 
 class PanelColumn(Vertical):
-    """One panel below the other, all of them drawn from one value."""
+    """One panel below the other, all of them drawn from one value; as many as there is room for."""
 
     TITLES: ClassVar[dict[str, str]] = {
         "acceptance": "Acceptance length",
@@ -42,14 +42,15 @@ class PanelColumn(Vertical):
         """The panels, from the top."""
         yield from self._panels.values()
 
-    def watch_view(self, view: PanelsView) -> None:
+    def watch_view(self) -> None:
         """Draw what changed."""
-        drawn = {
-            "acceptance": drawing.draw_acceptance(view.acceptance),
-            "rate": drawing.draw_rate(view.rate),
-            "positions": drawing.draw_positions(view.positions),
-            "reply": drawing.draw_reply(view.reply),
-            "comparison": drawing.draw_comparison(view.comparison),
-        }
-        for name, lines in drawn.items():
-            self._panels[name].lines = tuple(lines)
+        self._arrange()
+
+    def on_resize(self) -> None:
+        """Leave out what there is no room for."""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        for name, lines in arrange(self.view, self.size.height).items():
+            self._panels[name].display = bool(lines)
+            self._panels[name].lines = lines
