@@ -139,11 +139,12 @@ def _too_long(answer: _Answer) -> SpecchatError | None:
         limit = limit if limit is not None else _number(_LIMITS, error.text)
         prompt = prompt if prompt is not None else _number(_PROMPTS, error.text)
         size = "" if limit is None else f" of {limit} tokens"
-        counted = "" if prompt is None else f" (the prompt has {prompt})"
+        vague = "at least " if "at least" in error.text else ""
+        counted = "" if prompt is None else f" (the prompt has {vague}{prompt})"
         text = f"The prompt and the reply asked for do not fit the model's context{size}{counted}{_says(answer)}"
     else:
         return None
-    hint = "Lower --max-tokens, shorten the prompt, or start a new chat."
+    hint = "Ask for fewer tokens (--max-tokens, /max in the chat), shorten the prompt, or start a new chat."
     return PromptTooLong(_message(text), hint, status=answer.status)
 
 

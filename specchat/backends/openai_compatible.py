@@ -235,7 +235,7 @@ class OpenAICompatibleBackend:
     def _broken(self, error: Exception) -> StreamBroken:
         reason = one_line(redact(str(error), (self._key,)), 200) or type(error).__name__
         return StreamBroken(
-            f"The connection broke before the reply ended: {reason}", "What came is kept; is the server still running?"
+            f"The connection broke before the reply ended: {reason}.", "What came is kept; is the server still running?"
         )
 
     def _asked(self) -> Asked:

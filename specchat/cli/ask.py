@@ -31,10 +31,19 @@ def run_ask(
     *,
     as_json: bool,
     idle_limit_seconds: float,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
 ) -> int:
     """Ask once and print; returns the exit code: 0 for a complete reply, 1 for a failure, 130 for Ctrl-C."""
     return asyncio.run(
-        _ask(connection, prompt, as_json=as_json, idle_limit=idle_limit_seconds, out=sys.stdout, err=sys.stderr)
+        _ask(
+            connection,
+            prompt,
+            as_json=as_json,
+            idle_limit=idle_limit_seconds,
+            out=out or sys.stdout,
+            err=err or sys.stderr,
+        )
     )
 
 

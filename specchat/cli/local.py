@@ -110,7 +110,7 @@ def run_serve(profile: str, *, port: int | None, engine: str | None) -> None:
         except KeyboardInterrupt:
             console.print("Stopping …")
             return
-        raise SpecchatError(f"The server ended by itself: {server.exit_reason()}.", f"Its log: {server.log_path}")
+        raise SpecchatError(f"The server ended by itself: {server.exit_reason()}")
 
 
 @contextmanager

@@ -186,7 +186,8 @@ class Reply:
         if self._lay_over_report():
             changed = self._clean = 0
         if self.live.merges_proven and not self.steps_are_reported:
-            self.note(f"{self.live.merges_proven} chunks held more than one step: the server merged them")
+            chunks = "one chunk" if self.live.merges_proven == 1 else f"{self.live.merges_proven} chunks"
+            self.note(f"{chunks} held more than one step: the server merged them")
         self._compare_usage()
         return changed
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from dataclasses import replace
 
 from specchat.core.conversation import Conversation, Turn
 from specchat.core.counters import CounterReading, check_steps
@@ -284,8 +283,3 @@ def _parameters(sampling: Sampling) -> dict[str, object]:
         "stop": list(sampling.stop) or None,
     }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def with_sampling(sampling: Sampling, **changes: object) -> Sampling:
-    """The same parameters with some changed."""
-    return replace(sampling, **changes)  # type: ignore[arg-type]

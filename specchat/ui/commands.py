@@ -2,11 +2,11 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from specchat.core.errors import SpecchatError
-from specchat.session.chat import ChatSession, with_sampling
+from specchat.session.chat import ChatSession
 
 _WORD = re.compile(r"/([A-Za-z]+)(?:\s+|$)")
 
@@ -71,9 +71,9 @@ def set_in(session: ChatSession, command: Command) -> str:
         return "System prompt set." if command.text else "System prompt removed."
     if command.name == "max":
         limit = None if number is None else int(number)
-        session.sampling = with_sampling(session.sampling, max_tokens=limit)
+        session.sampling = replace(session.sampling, max_tokens=limit)
         return "The server decides how long replies are." if limit is None else f"At most {limit} tokens a reply."
-    session.sampling = with_sampling(session.sampling, temperature=number)
+    session.sampling = replace(session.sampling, temperature=number)
     return "The server decides the temperature." if number is None else f"Temperature {number:g}."
 
 
