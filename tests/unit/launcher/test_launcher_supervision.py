@@ -26,7 +26,9 @@ inner = "import os, time; open(FILE, 'a').write(f'{os.getpid()}\\\\n'); time.sle
 grandchild = subprocess.Popen([sys.executable, "-c", inner.replace("FILE", repr(sys.argv[1] + ".in"))])
 outer = inner.replace("FILE", repr(sys.argv[1] + ".out"))
 away = subprocess.Popen([sys.executable, "-c", outer], start_new_session=True)
-open(sys.argv[1], "w").write(f"{os.getpid()} {grandchild.pid} {away.pid}\\n")
+# Closed here and not by a destructor, which would swallow an interrupt that comes in that moment.
+with open(sys.argv[1], "w") as file:
+    file.write(f"{os.getpid()} {grandchild.pid} {away.pid}\\n")
 time.sleep(600)
 """
 STUBBORN = """
