@@ -118,7 +118,7 @@ def check_steps(
     equal = moved.drafts == len(drafted_steps) and moved.drafted == drafted and not merges_proven
     if equal and 0 <= excess <= (k or moved.drafted):
         checked = CounterCheck(Verdict.AGREES, moved.drafts, moved.drafted, moved.accepted, excess)
-        behind = f", {excess - 1} accepted past the end" if excess else ""
+        behind = f", {excess - 1} accepted past the end" if excess > 1 else ""
         return _says(checked, Verdict.AGREES, f"the server's counters agree: {moved.drafts} steps{behind}")
     if not ended_by_engine:
         text = f"ended from outside the engine, which counted {moved.drafts} steps for {len(drafted_steps)} seen"
