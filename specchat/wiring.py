@@ -3,10 +3,12 @@
 import asyncio
 import gc
 import os
+import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,8 +169,11 @@ def make_backend(connection: Connection, url: str, model: str | None) -> "OpenAI
     )
 
 
-async def run_app(connection: Connection, *, opening_prompt: str | None = None, remember_server: bool = True) -> None:
-    """Connect, open the chat and wait until the user leaves it.
+async def run_app(connection: Connection, *, opening_prompt: str | None = None, remember_server: bool = True) -> int:
+    """Connect, open the chat and wait until the user leaves it, or SIGTERM asks to.
+
+    Returns:
+        The exit code: 0 if the user left, 143 after SIGTERM, 1 if the app broke.
 
     Raises:
         SpecchatError: If a server cannot be talked to.
@@ -189,7 +194,29 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
         # What start-up made lives as long as the app: without this, full collections pause a streaming reply for it.
         gc.collect()
         gc.freeze()
-        await app.run_async()
+        with _left_when_told(app.exit):
+            await app.run_async()
+        return app.return_code or 0
+
+
+@contextmanager
+def _left_when_told(leave: Callable[..., None]) -> Iterator[None]:
+    """While open, SIGTERM leaves the app by its own door, so that the terminal is as it was.
+
+    The end of the terminal ends the program, also under `nohup`: a chat without one would wait for ever.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(signal.SIGTERM, partial(leave, return_code=128 + signal.SIGTERM))
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    except (NotImplementedError, RuntimeError, ValueError):
+        yield  # no signals on this platform or in this thread
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+        loop.remove_signal_handler(signal.SIGTERM)
 
 
 def theme_directories() -> tuple[Path, ...]:

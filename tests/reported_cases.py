@@ -1,4 +1,4 @@
-"""The reported cases, and a server that replays one."""
+"""The reported cases and neighbours of theirs, and a server that replays one."""
 
 import json
 from pathlib import Path
@@ -8,8 +8,9 @@ import pytest
 
 from scripted_server import Request, ScriptedServer, chunk, sse
 
-_FILE = Path(__file__).parent / "cases" / "reported.jsonl"
-CASES: list[dict[str, Any]] = [json.loads(line) for line in _FILE.read_text("utf-8").splitlines()]
+_FOLDER = Path(__file__).parent / "cases"
+_TEXTS = [(_FOLDER / name).read_text("utf-8") for name in ("reported.jsonl", "neighbours.jsonl")]
+CASES: list[dict[str, Any]] = [json.loads(line) for text in _TEXTS for line in text.split("\n") if line]
 
 
 def of_kind(*kinds: str) -> pytest.MarkDecorator:

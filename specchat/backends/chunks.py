@@ -15,6 +15,7 @@ from specchat.core.events import (
 from specchat.core.harmless import one_line
 
 _FAILED_FINISHES = {"error", "abort", "aborted", "failed", "cancelled", "canceled"}
+_FAILED_FINISHES |= {"network_error", "insufficient_system_resource"}
 
 
 class ChunkReader:
@@ -30,12 +31,15 @@ class ChunkReader:
         self._deltas = DeltaReader()
         self._identified = ReplyIdentified()
         self._others_noted = False
+        self._failed_finish: ErrorBody | None = None
         self.finish_reason: str | None = None
         self.stop_reason: str | int | None = None
         self.failure: ErrorBody | None = None
         self.seen = False
         self.spoke = False
         """Has text, a token id or a tool call come?"""
+        self.has_text = False
+        """Has text or a tool call come?"""
         self.tokens = 0
         """Ids that came."""
         self.has_ids = False
@@ -63,7 +67,8 @@ class ChunkReader:
         elif not marked_as_error:
             return []
         if self.failure is None:
-            self.failure = _failure_in(chunk, marked_as_error=marked_as_error)
+            # What an error object says tells more than a finish reason does.
+            self.failure = _failure_in(chunk, marked_as_error=marked_as_error) or self._failed_finish
         return events
 
     def flush(self, at: float) -> list[Event]:
@@ -100,7 +105,8 @@ class ChunkReader:
         self.stop_reason = stop_reason if self.stop_reason is None else self.stop_reason
         self.tokens += len(ids or ())
         self.has_ids = self.has_ids or bool(ids)
-        self.spoke = self.spoke or self._deltas.spoke or bool(ids or tool_calls)
+        self.has_text = self.has_text or self._deltas.spoke or bool(tool_calls)
+        self.spoke = self.spoke or self.has_text or bool(ids)
         if not (spans or tool_calls or ids or finish or stop_reason is not None):
             return None
         return ChunkArrived(at, spans, tool_calls, ids, finish, stop_reason)
@@ -111,9 +117,10 @@ class ChunkReader:
         reason = first_text(value, ("type", "reason")) if isinstance(value, dict) else a_text(value)
         if reason is None or reason.lower() in {"null", "none"}:
             return None
-        if reason.lower() in _FAILED_FINISHES and self.failure is None:
+        if reason.lower() in _FAILED_FINISHES:
             said = message_in(choice.get("error")) or message_in(value if isinstance(value, dict) else None)
-            self.failure = ErrorBody(said or f"it ended the reply with the finish reason “{one_line(reason, 40)}”")
+            said = said or f"it ended the reply with the finish reason “{one_line(reason, 40)}”"
+            self._failed_finish = self._failed_finish or ErrorBody(said)
         self.finish_reason = self.finish_reason or reason
         return reason
 
@@ -142,13 +149,16 @@ def _failure_in(chunk: object, *, marked_as_error: bool) -> ErrorBody | None:
     if "choices" in holder or "usage" in holder:
         return None
     bare = holder.get("object") == "error" or holder.get("type") == "error" or "detail" in holder
-    blamed = a_text(holder.get("message")) is not None and any(name in holder for name in ("code", "status", "type"))
+    bare = bare or holder.get("success") is False
+    said = first_text(holder, ("message", "msg"))
+    blamed = said is not None and any(name in holder for name in ("code", "status", "type"))
     return read_error_value(chunk) if bare or blamed else None
 
 
 def _usage(usage: dict[str, object]) -> UsageReported | None:
     prompt, completion = an_int(usage.get("prompt_tokens")), an_int(usage.get("completion_tokens"))
-    return None if prompt is None and completion is None else UsageReported(prompt, completion)
+    # No prompt has 0 tokens: a usage of zeros is a form that nobody filled in.
+    return UsageReported(prompt, completion) if prompt or completion else None
 
 
 def _speculation(report: dict[str, object]) -> SpeculationReported | None:

@@ -1,12 +1,13 @@
 """The texts and tool calls inside one choice of a chunk, under all the names that servers give them.
 
-Keeps what must wait for the next chunk: half of a surrogate pair, and which tool call a nameless part belongs to.
+Keeps what must wait for the next chunk, which is half of a surrogate pair, and what a whole `message` may repeat.
 """
 
 import json
 from collections.abc import Hashable
 
 from specchat.backends.json_reading import a_dict, a_list, a_text, an_int
+from specchat.backends.tool_slots import ToolSlots
 from specchat.core.events import ToolCallPart
 from specchat.core.speculation import Channel
 
@@ -22,10 +23,13 @@ class DeltaReader:
 
     def __init__(self) -> None:
         self._halves: dict[Hashable, str] = {}
-        self._last_tool = 0
-        self._tool_of_id: dict[str, int] = {}
+        self._tools = ToolSlots()
+        self._said: dict[Channel, list[str]] = {}
+        self._by_delta = False
+        self._tools_by_delta = False
+        self._messages_are_parts = False
         self.spoke = False
-        """Has any text come? Then a whole `message` that follows repeats it."""
+        """Has any text come?"""
 
     def spans(self, choice: dict[str, object]) -> tuple[tuple[Channel, str], ...]:
         """The texts of a choice by channel: reasoning first, since an answer follows its thinking."""
@@ -33,15 +37,21 @@ class DeltaReader:
         found = _texts({"content": delta} if isinstance(delta, str) else a_dict(delta))
         if not found and (text := a_text(choice.get("text"))):
             found = [(Channel.CONTENT, text)]
-        if not found and not self.spoke:
-            found = _texts(a_dict(choice.get("message")))
+        self._by_delta = self._by_delta or bool(found)
+        if not found:
+            found = self._new_in(_texts(a_dict(choice.get("message"))))
+        for channel, text in found:
+            self._said.setdefault(channel, []).append(text)
         mended = [(channel, self._mend(channel, text)) for channel, text in found]
         self.spoke = self.spoke or bool(found)
         return tuple((channel, text) for channel, text in mended if text)
 
     def tool_calls(self, choice: dict[str, object]) -> tuple[ToolCallPart, ...]:
         """The parts of tool calls of a choice."""
-        delta = a_dict(choice.get("delta")) or a_dict(choice.get("message"))
+        delta = a_dict(choice.get("delta"))
+        self._tools_by_delta = self._tools_by_delta or bool(delta.get("tool_calls") or delta.get("function_call"))
+        if not delta and not self._tools_by_delta:
+            delta = a_dict(choice.get("message"))
         parts = [self._tool_part(a_dict(call)) for call in a_list(delta.get("tool_calls"))]
         legacy = a_dict(delta.get("function_call"))
         if legacy:
@@ -54,22 +64,33 @@ class DeltaReader:
         self._halves.clear()
         return tuple((channel, "\ufffd") for channel in left)
 
+    def _new_in(self, message: list[tuple[Channel, str]]) -> list[tuple[Channel, str]]:
+        """What a `message` adds: it may repeat the whole so far, hold it and more, or be one more part."""
+        found = []
+        for channel in dict.fromkeys(channel for channel, _ in message):
+            text = "".join(part for other, part in message if other is channel)
+            said = "".join(self._said.get(channel, ()))
+            if said and not self._messages_are_parts and text.startswith(said):
+                text = text[len(said) :]
+            elif said and self._by_delta:
+                continue  # the same once more, trimmed or mended
+            elif said:
+                self._messages_are_parts = True
+            if text:
+                found.append((channel, text))
+        return found
+
     def _tool_part(self, call: dict[str, object]) -> ToolCallPart:
         function = a_dict(call.get("function"))
         call_id = a_text(call.get("id")) or ""
-        index = an_int(call.get("index"))
-        if index is None:
-            # Servers that number no calls give each a new id; a part without one goes on with the last call.
-            index = self._tool_of_id.get(call_id, len(self._tool_of_id)) if call_id else self._last_tool
-        if call_id:
-            self._tool_of_id.setdefault(call_id, index)
-        self._last_tool = index
+        name = a_text(function.get("name")) or ""
+        index = self._tools.find(an_int(call.get("index")), call_id, named=bool(name))
         arguments = function.get("arguments")
         if isinstance(arguments, dict | list):
             arguments = json.dumps(arguments, ensure_ascii=False)
         return ToolCallPart(
             index,
-            self._mend(("name", index), a_text(function.get("name")) or ""),
+            self._mend(("name", index), self._tools.new_in_name(index, name)),
             self._mend(("arguments", index), arguments if isinstance(arguments, str) else ""),
             call_id,
         )

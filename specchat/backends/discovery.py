@@ -12,7 +12,7 @@ from specchat.backends.json_reading import a_dict, a_text, an_int, first_text, p
 from specchat.backends.metrics import is_vllm_page, parse_counters
 from specchat.backends.transport_errors import unreachable
 from specchat.core.counters import CounterReading
-from specchat.core.errors import ModelChoiceNeeded, ServerRefused
+from specchat.core.errors import ModelChoiceNeeded, ModelNotServed, ServerRefused
 from specchat.core.harmless import one_line
 from specchat.core.server import ServedModel, ServerInfo
 
@@ -23,9 +23,12 @@ REPORT_SINCE = (0, 29)
 """The first vLLM with --per-request-spec-decode-metrics."""
 IDS_SINCE = (0, 10, 2)
 """The first vLLM with return_token_ids."""
+ASSUMED_MODEL = "default"
+"""What to ask for where nothing tells: a server that lists no models mostly has one and takes any name."""
 REPORT_FLAG = "--per-request-spec-decode-metrics detailed"
 
 _ANSWER_SECONDS = 10.0
+_UNLISTED = f"this server lists no models, so it is asked for “{ASSUMED_MODEL}”; name another with --model"
 _NO_ROUTE = {404, 405, 501}
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
@@ -35,8 +38,9 @@ class Discovery:
     """A server, and what reading its counters later needs."""
 
     server: ServerInfo
-    metric_names: tuple[str, ...]
-    """Names under which the model may appear on the metrics page: its own, then those of the same weights."""
+    metric_names: tuple[str | None, ...]
+    """Names under which the model may appear on the metrics page: its own, then those of the same weights. None is
+    the page's only one."""
     has_metrics: bool
     """False where the route is missing or forbidden, so that nobody needs to ask again."""
 
@@ -70,16 +74,17 @@ async def discover(client: "httpx2.AsyncClient", address: Address, model: str | 
 
     Raises:
         ServerUnreachable: If nothing answers.
-        ServerRefused: If the list of models is refused and no model was named, or the address is no API.
+        ServerRefused: If the list of models is refused, or the address is no API.
         ModelChoiceNeeded: If there are several models and none was named.
     """
     # The list of models decides whether there is anything to talk to, so the rest waits for it.
-    models = await _get_models(client, address, asked, model_is_known=model is not None)
+    listed = await _get_models(client, address, asked, model_is_known=model is not None)
+    models = listed or ()
     version_page, metrics = await asyncio.gather(
         _get_quietly(client, f"{address.root_url}/version"), _get_quietly(client, f"{address.root_url}/metrics")
     )
-    name = model if model is not None else _only_model(models, address)
-    names = _metric_names(name, models)
+    name = model or (ASSUMED_MODEL if listed is None else _only_model(models, address))
+    names = _metric_names(name, models) if model is not None or listed is not None else (None,)
     counters = counters_for(metrics.text, names)
     is_vllm = any(entry.owner == "vllm" for entry in models) or is_vllm_page(metrics.text or "")
     version = _version_in(version_page.text) if is_vllm or not models else None
@@ -91,12 +96,13 @@ async def discover(client: "httpx2.AsyncClient", address: Address, model: str | 
         model=name,
         counters=counters,
         draft_length=draft_length,
-        gaps=_gaps(address, name, metrics, counters, version, speculates=draft_length != 0),
+        gaps=(_UNLISTED,) * (listed is None and model is None)
+        + _gaps(address, name, metrics, counters, version, speculates=draft_length != 0),
     )
     return Discovery(server, names, has_metrics=not metrics.final)
 
 
-def counters_for(page: str | None, names: tuple[str, ...]) -> CounterReading | None:
+def counters_for(page: str | None, names: tuple[str | None, ...]) -> CounterReading | None:
     """The counters under the first of these names that the page has."""
     if page is None:
         return None
@@ -111,27 +117,42 @@ def version_numbers(version: str | None) -> tuple[int, ...] | None:
 
 async def _get_models(
     client: "httpx2.AsyncClient", address: Address, asked: Asked, *, model_is_known: bool
-) -> tuple[_Model, ...]:
+) -> tuple[_Model, ...] | None:
+    """The models; None where the server has no list of them, and replies all the same."""
     import httpx2
 
     timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=CONNECT_SECONDS)
     try:
         response = await client.get(f"{address.api_url}/models", timeout=timeout)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError) and await _chats(client, address, asked):
+            return None
         raise unreachable(error, address, secrets=(asked.key,)) from None
-    if response.status_code in _NO_ROUTE and model_is_known:
-        return ()
+    if response.status_code in _NO_ROUTE and (model_is_known or await _chats(client, address, asked)):
+        return None
     if not response.is_success:
-        failure = error_of_answer(response.status_code, response.headers, response.content, asked)
-        if response.status_code in _NO_ROUTE:
-            failure.hint = f"{failure.hint} A server that lists no models needs --model."
-        raise failure
+        raise error_of_answer(response.status_code, response.headers, response.content, asked)
     is_json, value = parse(response.content.decode("utf-8-sig", "replace"))
     holder = a_dict(value)
     entries = holder.get("data", holder.get("models")) if isinstance(value, dict) else value
     if not is_json or holder.get("error") or not isinstance(entries, list | None):
         raise error_of_answer(response.status_code, response.headers, response.content, asked)
     return tuple(found for entry in entries or [] if (found := _read_model(entry)) is not None)
+
+
+async def _chats(client: "httpx2.AsyncClient", address: Address, asked: Asked) -> bool:
+    """Is there a route for chats? An empty request shows it: a server refuses it otherwise than a missing route."""
+    import httpx2
+
+    timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=CONNECT_SECONDS)
+    try:
+        async with client.stream("POST", f"{address.api_url}/chat/completions", json={}, timeout=timeout) as response:
+            if response.status_code not in _NO_ROUTE:
+                return True
+            body = await response.aread()
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        return False
+    return isinstance(error_of_answer(response.status_code, response.headers, body, asked), ModelNotServed)
 
 
 def _read_model(entry: object) -> _Model | None:

@@ -51,6 +51,11 @@ def read_error_value(value: object) -> ErrorBody:
     """Read an error that came as JSON: an object, an array of them, or a string."""
     text = message_in(value)
     for holder in _holders(value):
+        # A router puts its upstream's own words beside its own, which say little.
+        upstream = message_in(a_dict(holder.get("metadata")).get("raw"))
+        if upstream and upstream not in text:
+            text = f"{text}: {upstream}" if text else upstream
+    for holder in _holders(value):
         code = next((number for name in _CODE_NAMES if (number := _number(holder.get(name)))), None)
         words = " ".join(word for name in ("type", "code", "status") if (word := a_text(holder.get(name))))
         return ErrorBody(

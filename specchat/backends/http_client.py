@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from specchat import __version__
 from specchat.backends.address import Address
+from specchat.backends.error_answers import salvage
 from specchat.core.errors import ConfigurationError
 from specchat.core.harmless import one_line
 
@@ -59,7 +60,7 @@ def make_client(
             verify=verify,
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS, write=60.0),
             limits=httpx2.Limits(keepalive_expiry=_KEEP_ALIVE_SECONDS),
-            event_hooks={"request": [_header_guard(key)]},
+            event_hooks={"request": [_header_guard(key)], "response": [salvage]},
         )
     except (ImportError, ValueError) as error:
         raise ConfigurationError(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from specchat.backends.error_body import ErrorBody, read_error_body
 from specchat.backends.redaction import redact
@@ -20,12 +20,14 @@ from specchat.core.harmless import one_line
 
 _MESSAGE_LIMIT = 400
 _QUOTE_LIMIT = 300
+_CLOUDFLARE = range(520, 531)
+"""Its own statuses: the server behind it is down, slow or wrong."""
 _CHECK_URL = "Check the URL: it should be the server's base address, with or without /v1."
 
 _TOO_LONG = re.compile(
     r"context[ _-]?(length|size|window|limit)|maximum model length|max[_ -]model[_ -]len|\bn_ctx\b|exceed_context|"
     r"(prompt|input|inputs|request|messages?) (is|are) (too|longer)|too many (input )?tokens|"
-    r"`?inputs`? (tokens|must have less)|maximum (input|prompt|sequence) length",
+    r"`?inputs`? (tokens|must have less)|max_num_tokens|maximum (allowed )?(input|prompt|sequence) length",
     re.IGNORECASE,
 )
 _EXCEEDS = re.compile(
@@ -34,12 +36,15 @@ _EXCEEDS = re.compile(
     re.IGNORECASE,
 )
 _LIMITS = (
+    r"max_num_tokens \(([\d,]+)",
+    r"maximum allowed input length of ([\d,]+)",
     r"(?:context (?:length|size|window|limit)|model length|max_model_len|n_ctx)[^\d.]{0,60}?\(?([\d,]{2,})",
     r"must have less than ([\d,]+)",
     r"must be <= ([\d,]+)",
     r"> ([\d,]+) maximum",
 )
 _PROMPTS = (
+    r"(?:prompt|input) length \(?([\d,]+)",
     r"(?:contains?|has|have)(?: at least)? ([\d,]+) (?:input |prompt )?tokens",
     r"prompt \(length ([\d,]+)\)",
     r"input (?:length )?\(([\d,]+)",
@@ -49,13 +54,15 @@ _PROMPTS = (
     r"given: ([\d,]+)",
     r"too long: ([\d,]+)",
 )
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _LOADING = re.compile(
     r"loading (the )?model|model is (still |currently |being )?load|still loading|is starting up",
     re.IGNORECASE,
 )
+_NO_MODEL_KINDS = re.compile(r"model_?not_?found|unknown_?model|invalid_?model")
 _NO_MODEL = re.compile(
     r"model[^.]*(not (exist|found|available|served|loaded|supported)|n't exist|unknown|invalid)|"
-    r"(unknown|invalid|no such|not found)[^.]{0,20}model|model_not_found",
+    r"(unknown|invalid|no such|not found)[^.]{0,20}model|model_not_found|no models? (is |are )?loaded",
     re.IGNORECASE,
 )
 _BAD_KEY = re.compile(
@@ -63,6 +70,8 @@ _BAD_KEY = re.compile(
     r"(invalid|incorrect|missing|no|wrong)[ _](api[ _-]?key|credentials)",
     re.IGNORECASE,
 )
+_MENTIONS_KEY = re.compile(r"\bkeys?\b|token|credential|authenticat|unauthori[sz]ed|log ?in", re.IGNORECASE)
+_FAILS = re.compile(r"error|exception|traceback|failed", re.IGNORECASE)
 _RUNNER = re.compile(r"runner|model-runner|inference backend", re.IGNORECASE)
 
 
@@ -120,7 +129,7 @@ def _judge(status: int | None, headers: Mapping[str, str], error: ErrorBody, ask
 
 
 def _redirect(answer: _Answer) -> SpecchatError | None:
-    if answer.status is None or not 300 <= answer.status < 400:
+    if answer.status is None or not 300 <= answer.status < 400 or answer.status == 304:
         return None
     target = _shown_url(answer.headers.get("location", ""), answer.asked)
     where = f"to {target}" if target else "without saying where"
@@ -155,12 +164,17 @@ def _authentication(answer: _Answer) -> SpecchatError | None:
     if answer.status == 407:
         return _refused(f"A proxy wants you to log in (407){_says(answer)}", "Check HTTPS_PROXY and NO_PROXY.", answer)
     asked = answer.asked
-    if asked.key is not None:
+    if answer.status == 403 and answer.error.text and not _MENTIONS_KEY.search(answer.error.text):
+        problem = "refuses access"
+        hint = (
+            "If it wants a key, or another one: set SPECCHAT_API_KEY, or name a file that holds it with --api-key-file."
+        )
+    elif asked.key is not None:
         problem, hint = "does not accept the key", "Check the key in SPECCHAT_API_KEY or --api-key-file."
     else:
         problem, hint = "wants an API key", "Set SPECCHAT_API_KEY, or name a file that holds it with --api-key-file."
-        if asked.unsent_openai_key:
-            hint += " OPENAI_API_KEY is set but is not sent to hosts that were not confirmed: --openai-key sends it."
+    if asked.key is None and asked.unsent_openai_key:
+        hint += " OPENAI_API_KEY is set but is not sent to hosts that were not confirmed: --openai-key sends it."
     status = "" if answer.status is None else f" ({answer.status})"
     text = f"The server at {asked.url} {problem}{status}{_says(answer)}"
     return AuthenticationRefused(_message(text), hint, status=answer.status)
@@ -171,7 +185,9 @@ def _page(answer: _Answer) -> SpecchatError | None:
         return None
     status = answer.status or 200
     title = f": “{answer.quote}”" if answer.quote else ""
-    if status in {502, 503, 504}:
+    if status in {500, 501} or (status >= 505 and status not in _CLOUDFLARE):
+        return None
+    if status >= 500:
         text = f"A proxy answered that the server behind it does not respond ({status}){title}."
         return _refused(text, "Is the server running, and is the URL the right one?", answer)
     text = f"{answer.asked.url} answered with a web page ({status}){title}: this is no API."
@@ -188,14 +204,25 @@ def _loading(answer: _Answer) -> SpecchatError | None:
 def _busy(answer: _Answer) -> SpecchatError | None:
     if answer.status != 429:
         return None
-    wait = one_line(answer.headers.get("retry-after", ""), 60)
-    when = f"Try again in {wait} s." if wait.isdigit() else f"Try again after {wait}." if wait else "Try again later."
+    when = _when(answer.headers) or "Try again later."
     return _refused(f"The server takes no more requests for now (429){_says(answer)}", when, answer)
+
+
+def _when(headers: Mapping[str, str]) -> str:
+    """When to try again, as the server says it; "" if it doesn't."""
+    wait = one_line(headers.get("retry-after", ""), 60)
+    milliseconds = headers.get("retry-after-ms", "")
+    if not wait and _DECIMAL.fullmatch(milliseconds):
+        wait = f"{float(milliseconds) / 1000:g}"
+    if not wait:
+        return ""
+    return f"Try again in {wait} s." if _DECIMAL.fullmatch(wait) else f"Try again after {wait}."
 
 
 def _model(answer: _Answer) -> SpecchatError | None:
     error, asked = answer.error, answer.asked
-    blames = error.param == "model" or _NO_MODEL.search(f"{error.text} {error.kind}") is not None
+    named = _NO_MODEL.search(error.text) is not None or _NO_MODEL_KINDS.search(error.kind) is not None
+    blames = error.param == "model" or (named and error.param in {"", "None"})
     if answer.status not in {400, 404, 422, None} or not blames:
         return None
     name = "" if asked.model is None else f" “{one_line(asked.model, 80)}”"
@@ -230,9 +257,12 @@ def _other(answer: _Answer) -> SpecchatError:
     shown = "" if status is None else f" ({status})"
     if status is not None and status >= 500:
         later = "Try again in a moment, or see its log." if status == 503 else "Its own log says more."
+        later = _when(answer.headers) or later
         problem, hint = "The server failed", later
         if _RUNNER.search(answer.error.text):
             hint = "`docker model logs` says more."
+    elif status == 200 and not answer.error.is_html and _FAILS.search(answer.error.text[:_QUOTE_LIMIT]):
+        problem, hint = "The server reported an error in its answer", "Its own log may say more."
     elif status is not None and status < 400:
         problem, hint = "The server answered, but not with a stream of chat chunks", _CHECK_URL
     elif status is None:
@@ -281,6 +311,7 @@ def _shown_url(location: str, asked: Asked) -> str:
     """A redirect's target without user name, password and query."""
     try:
         parts = urlsplit(location)
+        parts = urlsplit(urljoin(f"{asked.url}/", location)) if location else parts
         host = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
     except ValueError:

@@ -2,17 +2,44 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 
 Json = dict[str, object] | list[object] | str | int | float | bool | None
 
+# Control characters inside strings, which the standard wants escaped, are taken as they are.
+_DECODER = json.JSONDecoder(strict=False)
+_FOR_HUGE_NUMBERS = json.JSONDecoder(strict=False, parse_int=float)
+_BETWEEN = re.compile(r"(?:\s|\ufeff|data:)*")
+
 
 def parse(text: str) -> tuple[bool, Json]:
     """Whether `text` is JSON, and its value. NaN and infinities pass, as Python writes them."""
-    try:
-        return True, json.loads(text)
-    except (ValueError, RecursionError):
-        return False, None
+    for decoder in (_DECODER, _FOR_HUGE_NUMBERS):
+        try:
+            return True, decoder.decode(text)
+        except (json.JSONDecodeError, RecursionError):
+            break
+        except ValueError:
+            # Python refuses to read whole numbers of thousands of digits; none of them is of use here.
+            continue
+    return False, None
+
+
+def values_in_row(text: str) -> tuple[list[Json], str]:
+    """The objects and arrays that stand one behind the other in `text`, perhaps each after `data:`; and the rest."""
+    values: list[Json] = []
+    at = 0
+    while True:
+        between = _BETWEEN.match(text, at)
+        at = at if between is None else between.end()
+        if text[at : at + 1] not in {"{", "["}:
+            return values, text[at:]
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return values, text[at:]
+        values.append(value)
 
 
 def a_dict(value: object) -> dict[str, object]:

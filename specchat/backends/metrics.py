@@ -12,25 +12,27 @@ from dataclasses import dataclass, field
 from specchat.core.counters import CounterReading
 
 _WANTED = re.compile(
-    r"^(vllm|llamacpp|sglang):(spec_decode_num_|num_(re|ru|qu)|request_success|generation_tokens|requests_)"
+    r"(vllm|llamacpp|sglang)[:_](spec_decode_num_|num_(re|ru|qu)|request_success|generation_tokens|requests_)"
 )
-_VLLM = re.compile(r"^vllm:\w", re.MULTILINE)
+_PREFIX = re.compile(r"^[a-z]+[:_]")
+_VLLM = re.compile(r"^\ufeff?\s*vllm[:_]\w", re.MULTILINE)
 
 _NAMES = {
-    "spec_decode_num_drafts_total": "drafts",
-    "spec_decode_num_draft_tokens_total": "drafted",
-    "spec_decode_num_accepted_tokens_total": "accepted",
+    "spec_decode_num_drafts": "drafts",
+    "spec_decode_num_draft_tokens": "drafted",
+    "spec_decode_num_accepted_tokens": "accepted",
     "num_requests_running": "running",
     "num_requests_waiting": "waiting",
-    "request_success_total": "finished",
-    "generation_tokens_total": "generated",
+    "request_success": "finished",
+    "generation_tokens": "generated",
     "num_running_reqs": "running",
     "num_queue_reqs": "waiting",
-    "num_requests_total": "finished",
+    "num_requests": "finished",
     "requests_processing": "running",
     "requests_deferred": "waiting",
 }
-_PER_POSITION = "spec_decode_num_accepted_tokens_per_pos_total"
+"""Without the `_total` of counters, which some collectors cut off."""
+_PER_POSITION = "spec_decode_num_accepted_tokens_per_pos"
 _MODEL_LABEL = "model_name"
 
 
@@ -47,13 +49,18 @@ class _Sums:
     positions: dict[int, float] = field(default_factory=dict)
 
     def add(self, sample: _Sample) -> None:
-        name = sample.name.split(":", 1)[1]
+        name = _PREFIX.sub("", sample.name).removesuffix("_total")
         if name == _PER_POSITION:
             position = sample.labels.get("position", "")
             if position.isascii() and position.isdigit():
                 self.positions[int(position)] = self.positions.get(int(position), 0) + sample.value
         elif (key := _NAMES.get(name)) is not None:
             self.totals[key] = self.totals.get(key, 0) + sample.value
+
+    def by_position(self) -> tuple[int, ...]:
+        """The sums in order; empty where one is missing, since the others would then stand at a wrong place."""
+        found = [self.positions[i] for i in sorted(self.positions)]
+        return tuple(map(round, found)) if sorted(self.positions) == list(range(len(found))) else ()
 
     def whole(self, key: str) -> int | None:
         value = self.totals.get(key)
@@ -91,7 +98,7 @@ def parse_counters(page: str, model: str | None) -> CounterReading | None:
         drafts=sums.whole("drafts"),
         drafted=sums.whole("drafted"),
         accepted=sums.whole("accepted"),
-        per_position=tuple(round(sums.positions[i]) for i in sorted(sums.positions)),
+        per_position=sums.by_position(),
         running=sums.whole("running"),
         waiting=sums.whole("waiting"),
         finished=sums.whole("finished"),
@@ -100,10 +107,11 @@ def parse_counters(page: str, model: str | None) -> CounterReading | None:
 
 
 def _samples(page: str) -> Iterator[_Sample]:
-    """The samples worth reading; a line that is none is skipped, the others still count."""
+    """The samples worth reading, each series once; a line that is none is skipped, the others still count."""
     from prometheus_client.parser import text_string_to_metric_families
 
-    for line in page.split("\n"):
+    series: dict[object, _Sample] = {}
+    for line in map(str.strip, page.removeprefix("\ufeff").split("\n")):
         if not _WANTED.match(line):
             continue
         try:
@@ -111,5 +119,9 @@ def _samples(page: str) -> Iterator[_Sample]:
         except (ValueError, IndexError, KeyError):
             continue
         for sample in found:
-            if math.isfinite(sample.value):
-                yield _Sample(sample.name, dict(sample.labels), sample.value)
+            # A count below 0 is as little a count as NaN.
+            if math.isfinite(sample.value) and sample.value >= 0:
+                series[sample.name, frozenset(sample.labels.items())] = _Sample(
+                    sample.name, dict(sample.labels), sample.value
+                )
+    yield from series.values()

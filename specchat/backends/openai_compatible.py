@@ -80,7 +80,7 @@ class OpenAICompatibleBackend:
         self._insecure = insecure
         self._unsent_openai_key = unsent_openai_key
         self._server: ServerInfo | None = None
-        self._metric_names: tuple[str, ...] = ()
+        self._metric_names: tuple[str | None, ...] = ()
         self._has_metrics = True
         self._left_out: set[str] = set()
         self._notes = ClosingNotes()
@@ -234,6 +234,10 @@ class OpenAICompatibleBackend:
 
     def _broken(self, error: Exception) -> StreamBroken:
         reason = one_line(redact(str(error), (self._key,)), 200) or type(error).__name__
+        if isinstance(error, DamagedData):
+            return StreamBroken(
+                f"The rest of the answer cannot be read: {reason}.", "Does a proxy before the server compress it?"
+            )
         return StreamBroken(
             f"The connection broke before the reply ended: {reason}.", "What came is kept; is the server still running?"
         )

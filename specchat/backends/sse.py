@@ -33,7 +33,6 @@ class SseDecoder:
     def __init__(self) -> None:
         self._line: list[bytes] = []
         self._after_cr = False
-        self._at_start = True
         self._event = ""
         self._data: list[str] = []
 
@@ -59,11 +58,9 @@ class SseDecoder:
         return found + self._dispatch()
 
     def _end_line(self) -> list[SseEvent | StrayLine]:
-        line = b"".join(self._line).rstrip(b"\r\n")
+        # A byte order mark belongs at the start alone, but a gateway that joins streams leaves some inside.
+        line = b"".join(self._line).rstrip(b"\r\n").removeprefix(_BOM)
         self._line = []
-        if self._at_start:
-            line = line.removeprefix(_BOM)
-            self._at_start = False
         if not line:
             return [*self._dispatch()]
         if line.startswith(b":"):

@@ -66,7 +66,8 @@ def _tls(causes: list[BaseException], where: str) -> ServerUnreachable | None:
 
 def _reason(causes: list[BaseException], secrets: tuple[str | None, ...]) -> str:
     said = next((text for cause in reversed(causes) if (text := str(cause))), type(causes[-1]).__name__)
-    return one_line(redact(said, secrets), 200)
+    reason = one_line(redact(said, secrets), 200)
+    return reason if reason.endswith((".", "…")) else f"{reason}."
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

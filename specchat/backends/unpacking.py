@@ -4,11 +4,15 @@ Proxies compress what nobody asked them to, forget the header, or leave it behin
 have several members, of which common decoders read the first.
 """
 
+import re
 import zlib
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_BITS = 31
 _RAW_DEFLATE_BITS = -15
+_NOT_READ = {"br", "zstd", "compress"}
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]|\xb5/\xfd")
+_LOOKED_AT = 64
 
 
 class DamagedData(Exception):
@@ -24,7 +28,7 @@ class Unpacker:
         Args:
             coding: The content-encoding header, or "".
         """
-        self._is_deflate = coding.strip().lower() == "deflate"
+        self._coding = coding.strip().lower()
         self._held = b""
         self._decided = False
         self._bits = 0
@@ -58,9 +62,11 @@ class Unpacker:
         self._decided = True
         if start.startswith(_GZIP_MAGIC):
             self._bits = _GZIP_BITS
-        elif self._is_deflate and not start[:1].isspace() and start[:1] not in {b"d", b"e", b":", b"{", b"<"}:
+        elif self._coding == "deflate" and not start[:1].isspace() and start[:1] not in {b"d", b"e", b":", b"{", b"<"}:
             is_zlib = start[0] & 0x0F == zlib.DEFLATED and (start[0] << 8 | start[1]) % 31 == 0
             self._bits = zlib.MAX_WBITS if is_zlib else _RAW_DEFLATE_BITS
+        elif self._coding in _NOT_READ and _BINARY.search(start[:_LOOKED_AT]):
+            raise DamagedData(f"it is compressed with {self._coding}, which was not asked for")
         if self._bits:
             self._inflate = zlib.decompressobj(self._bits)
 

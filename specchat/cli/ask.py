@@ -23,6 +23,7 @@ from specchat.theming import load_theme
 from specchat.wiring import Connection, open_session, theme_directories
 
 _INTERRUPTED = 130
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_ask(
@@ -34,7 +35,7 @@ def run_ask(
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Ask once and print; returns the exit code: 0 for a complete reply, 1 for a failure, 130 for Ctrl-C."""
+    """Ask once and print; returns the exit code: 0 for a complete reply, 1 for a failure, 130 if stopped."""
     return asyncio.run(
         _ask(
             connection,
@@ -71,7 +72,7 @@ async def _stream(
     session: ChatSession, connection: Connection, prompt: str, *, as_json: bool, idle_limit: float, out: TextIO
 ) -> Turn:
     loop = asyncio.get_running_loop()
-    with _stop_on_interrupt(loop, session.stop):
+    with _stop_on_signals(loop, session.stop):
         if as_json:
             show: PlainReply | LiveReply | nullcontext[None] = nullcontext()
         elif out.isatty():
@@ -86,17 +87,19 @@ async def _stream(
 
 
 @contextmanager
-def _stop_on_interrupt(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    """While open, Ctrl-C stops the reply instead of killing the program, so that what came is printed."""
+def _stop_on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+    """While open, Ctrl-C and SIGTERM stop the reply instead of killing the program, so that what came is printed."""
     try:
-        loop.add_signal_handler(signal.SIGINT, stop)
+        for number in _ENDING_SIGNALS:
+            loop.add_signal_handler(number, stop)
     except (NotImplementedError, RuntimeError, ValueError):
         yield  # no signals on this platform or in this thread: Ctrl-C does what it always does
         return
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        for number in _ENDING_SIGNALS:
+            loop.remove_signal_handler(number)
 
 
 def _say(err: TextIO, *lines: str) -> None:

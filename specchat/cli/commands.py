@@ -3,12 +3,14 @@
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
 
 from specchat.cli import options
+from specchat.cli.streams import ready_streams
+from specchat.config.text import readable
 from specchat.core.errors import ConfigurationError, ModelChoiceNeeded, SpecchatError
 
 app = typer.Typer(
@@ -28,10 +30,11 @@ _FAILED, _INTERRUPTED = 1, 130
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    ready_streams()
     try:
-        app(args=None if arguments is None else list(arguments))
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else 0
+        code = _run(arguments)
+        # Here, where a failure still becomes a sentence, and not when Python ends.
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("specchat: interrupted.", file=sys.stderr)
         return _INTERRUPTED
@@ -39,15 +42,34 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone: nobody is left to be told.
         sys.stdout = None
         return _FAILED
+    except OSError as error:
+        sys.stdout = None
+        where = f" ({error.filename})" if error.filename else ""
+        return _fail(
+            SpecchatError(
+                f"Something could not be read or written: {error.strerror or error}{where}.",
+                "Make room or give access, and try again.",
+            )
+        )
     except SpecchatError as error:
         return _fail(error)
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        app(args=None if arguments is None else list(arguments))
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
     return 0
 
 
 def _fail(error: SpecchatError) -> int:
     from specchat.cli.summary import failure_line
 
-    print(failure_line(error), file=sys.stderr)
+    # A full or closed stderr takes no sentence; the exit code still tells.
+    with suppress(OSError):
+        print(failure_line(error), file=sys.stderr)
     return _FAILED
 
 
@@ -90,10 +112,11 @@ def chat(
 
     _require_terminal()
     try:
-        asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+        code = asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
     except ModelChoiceNeeded as choice:
         typed["model"] = _choose_model(choice.models)
-        asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+        code = asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -132,7 +155,7 @@ def ask(
     )  # fmt: skip
     text = _prompt_text(prompt)
     with _server_around(profile, engine, typed):
-        connection = connection_from(typed, stop=tuple(stop or ()), openai_key_confirmed=openai_key)
+        connection = connection_from(typed, stop=tuple(map(readable, stop or ())), openai_key_confirmed=openai_key)
         code = run_ask(connection, text, as_json=as_json, idle_limit_seconds=idle_limit)
     raise typer.Exit(code)
 
@@ -152,7 +175,7 @@ def demo(
 
     _require_terminal()
     typed = options.typed(max_tokens=max_tokens, temperature=temperature, theme=theme, export_dir=export_dir)
-    run_demo(typed, engine=engine, baseline=baseline, opening_prompt=prompt)
+    raise typer.Exit(run_demo(typed, engine=engine, baseline=baseline, opening_prompt=prompt))
 
 
 @app.command()
@@ -218,8 +241,7 @@ def _prompt_text(prompt: str | None) -> str:
         prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     if not prompt.strip():
         raise ConfigurationError("The prompt is empty.")
-    # Bytes of the command line that are no UTF-8 arrive as lone surrogates, which JSON cannot carry.
-    return prompt.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return readable(prompt)
 
 
 def _choose_model(models: Sequence[str]) -> str:

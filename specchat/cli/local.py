@@ -78,8 +78,8 @@ class PhaseDisplay:
                 self._progress.update(task, total=1.0, completed=1.0)
 
 
-def run_demo(typed: dict[str, Any], *, engine: str | None, baseline: bool, opening_prompt: str | None) -> None:
-    """Start the CPU server, chat, and stop the server however the chat ends.
+def run_demo(typed: dict[str, Any], *, engine: str | None, baseline: bool, opening_prompt: str | None) -> int:
+    """Start the CPU server, chat, and stop the server however the chat ends; returns the exit code.
 
     Raises:
         SpecchatError: If the server cannot be set up, with what to do.
@@ -91,7 +91,7 @@ def run_demo(typed: dict[str, Any], *, engine: str | None, baseline: bool, openi
         if baseline_url is not None:
             typed["baseline_url"] = baseline_url
         prompt = OPENING_PROMPT if opening_prompt is None else opening_prompt or None
-        asyncio.run(run_app(connection_from(typed), opening_prompt=prompt, remember_server=False))
+        return asyncio.run(run_app(connection_from(typed), opening_prompt=prompt, remember_server=False))
 
 
 def run_serve(profile: str, *, port: int | None, engine: str | None) -> None:
@@ -126,7 +126,7 @@ def local_server(profile: str | None, engine: str | None) -> Iterator[str | None
 @contextmanager
 def _started(profile: str, engine: str | None, port: int | None) -> Iterator[RunningServer]:
     with _translated():
-        with PhaseDisplay(Console(stderr=True)) as display:
+        with signals_as_interrupt(), PhaseDisplay(Console(stderr=True)) as display:
             server = start_profile(profile, root=data_directory(), engine=engine, port=port, report=display.report)
             display.finish()
         with server:
@@ -159,7 +159,7 @@ def install(version: str | None) -> None:
     """Install an engine with a moving bar."""
     with _translated():
         wanted = version or list_engines(data_directory())[0].version
-        with PhaseDisplay(Console(stderr=True)) as display:
+        with signals_as_interrupt(), PhaseDisplay(Console(stderr=True)) as display:
             engine = install_engine(wanted, data_directory(), display.report)
             display.finish()
         print(f"vLLM {engine.version} is installed in {engine.directory}.")

@@ -8,6 +8,7 @@ from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import ReplyFigures, figures_of
 from specchat.core.speculation import Evidence
 
+_CUTS = {"length": ", cut by max tokens", "content_filter": ", cut by a content filter"}
 _EVIDENCE = {
     Evidence.TRACED: "traced by the server hook",
     Evidence.REPORTED: "reported by the server",
@@ -49,8 +50,7 @@ def failure_line(error: SpecchatError) -> str:
 
 def _count(figures: ReplyFigures, reply: Reply) -> str:
     end = {Outcome.STOPPED: ", stopped", Outcome.FAILED: ", broken off"}.get(reply.outcome, "")
-    if not end and reply.finish_reason == "length":
-        end = ", cut by max tokens"
+    end = end or _CUTS.get(reply.finish_reason or "", "")
     if figures.output_tokens is None:
         return f"token count unknown{end}"
     return f"{figures.output_tokens} token{'s' * (figures.output_tokens != 1)}{end}"
@@ -66,4 +66,5 @@ def _speculation(turn: Turn, figures: ReplyFigures) -> str:
     source = _EVIDENCE.get(Evidence(figures.evidence["acceptance_length"]), "")
     rate = "" if figures.acceptance_rate is None else f", {figures.acceptance_rate:.0%} accepted"
     warning = "; nothing was accepted: is it the right draft?" if figures.accepted == 0 and figures.steps else ""
-    return f"acceptance length {figures.acceptance_length:.2f} in {figures.steps} steps{rate} ({source}{warning})"
+    steps = "1 step" if figures.steps == 1 else f"{figures.steps} steps"
+    return f"acceptance length {figures.acceptance_length:.2f} in {steps}{rate} ({source}{warning})"

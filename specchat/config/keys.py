@@ -50,7 +50,10 @@ def _own_key(settings: Settings) -> str | None:
         return settings.api_key_file.read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise ConfigurationError(f"The key file {settings.api_key_file} cannot be read: {reason}.") from None
+        raise ConfigurationError(
+            f"The key file {settings.api_key_file} cannot be read: {reason}.",
+            "Name a file that holds the key and nothing else.",
+        ) from None
 
 
 def _checked(key: str) -> str:

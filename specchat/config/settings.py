@@ -1,13 +1,15 @@
 """The settings. A command-line value beats the environment, which beats the user's file, which beats the default."""
 
 import difflib
+import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from specchat.config.text import readable
 from specchat.core.errors import ConfigurationError
 
 _Source = PydanticBaseSettingsSource
@@ -28,8 +30,8 @@ class Settings(BaseSettings):
     """Key for the server. Prefer a file or the environment: command lines can be read by others."""
     api_key_file: Path | None = None
     """File that holds the key and nothing else."""
-    openai_key_hosts: list[str] = Field(default_factory=list)
-    """Hosts to which OPENAI_API_KEY may be sent."""
+    openai_key_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    """Hosts to which OPENAI_API_KEY may be sent; in the environment with commas between them."""
     ca_file: Path | None = None
     """Certificates to trust, in PEM form, beside the system's."""
     insecure: bool = False
@@ -42,12 +44,29 @@ class Settings(BaseSettings):
     """System prompt."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Most tokens of a reply; the server's own limit if not set."""
-    temperature: float | None = Field(default=None, ge=0)
+    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Sampling temperature; the server's default if not set, 0 is greedy."""
     top_p: float | None = Field(default=None, gt=0, le=1)
     """Nucleus sampling."""
     seed: int | None = None
     """Seed of the sampler."""
+
+    @field_validator("url", "model", "baseline_url", "theme", "system", mode="before")
+    @classmethod
+    def _make_readable(cls, value: object) -> object:
+        return readable(value) if isinstance(value, str) else value
+
+    @field_validator("openai_key_hosts", mode="before")
+    @classmethod
+    def _split_hosts(cls, value: object) -> object:
+        # TOML gives a list; a variable is one text, which may be written as that list too.
+        return re.findall(r"[^\s,\[\]\"']+", value) if isinstance(value, str) else value
+
+    @field_validator("ca_file", "api_key_file", "export_dir", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: object) -> object:
+        # The path of an empty text is the current folder, which nobody means.
+        return None if isinstance(value, str | Path) and Path(value) == Path() else value
 
     @field_validator("ca_file", "api_key_file", "export_dir", mode="after")
     @classmethod
@@ -104,7 +123,8 @@ def read_file(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{file} cannot be read: {error}.", "Mend it or move it away.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{file} cannot be read: {reason}.", "Mend it or move it away.") from None
     for name in values:
         if name not in Settings.model_fields:
             near = difflib.get_close_matches(name, Settings.model_fields, n=1)

@@ -33,7 +33,7 @@ class CounterReading:
     @property
     def speculates(self) -> bool:
         """Does this server count drafts at all?"""
-        return self.drafts is not None
+        return self.drafts is not None or self.drafted is not None
 
     @property
     def counts(self) -> SpeculationCounts | None:

@@ -55,6 +55,22 @@ class SpeculationReported:
     """Index j: steps that accepted exactly j."""
     mean_acceptance_length: float | None
 
+    @property
+    def contradiction(self) -> str:
+        """How the report's own numbers contradict each other; "" if they don't."""
+        histogram, steps, drafted = self.acceptance_histogram, self.per_step_accepted, self.per_step_drafted
+        if self.accepted > self.drafted:
+            return f"{self.accepted} accepted of {self.drafted} drafted"
+        if histogram is not None and (sum(histogram), _weighed(histogram)) != (self.steps, self.accepted):
+            return "its histogram does not add up to its totals"
+        if steps is not None and drafted is not None and (sum(steps), sum(drafted)) != (self.accepted, self.drafted):
+            return "its steps do not add up to its totals"
+        return ""
+
+
+def _weighed(histogram: tuple[int, ...]) -> int:
+    return sum(j * n for j, n in enumerate(histogram))
+
 
 @dataclass(frozen=True, slots=True)
 class ServerTimingReported:

@@ -241,6 +241,8 @@ class Reply:
 
     def _lay_over_report(self) -> bool:
         report = self.reported
+        if report is not None and report.contradiction:
+            self.note(f"the server's report contradicts itself: {report.contradiction}")
         if report is None or report.per_step_accepted is None or report.per_step_drafted is None or not self.has_ids:
             return False
         laid = lay_over(self.live.chunk_sizes, report.per_step_accepted, report.per_step_drafted)

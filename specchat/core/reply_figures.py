@@ -66,7 +66,7 @@ def speculation_of(reply: Reply) -> tuple[SpeculationCounts | None, Evidence]:
     """The pooled counts of a reply, from the best source there is."""
     if reply.steps_are_reported:
         return SpeculationCounts.of_steps(reply.steps, _draft_length(reply)), Evidence.REPORTED
-    if reply.reported is not None and _is_consistent(reply.reported):
+    if reply.reported is not None and not reply.reported.contradiction:
         return _of_report(reply.reported), Evidence.REPORTED
     merged = reply.live.merges_proven > 0 or (reply.check is not None and reply.check.verdict is Verdict.DIFFERS)
     if merged or not any(step.is_drafted for step in reply.steps):
@@ -94,16 +94,6 @@ def live_guess_accuracy(reply: Reply) -> float | None:
 def _draft_length(reply: Reply) -> int | None:
     reported = None if reply.reported is None else reply.reported.draft_length
     return reported if reported is not None else reply.draft_length
-
-
-def _is_consistent(report: SpeculationReported) -> bool:
-    """Do the server's own totals agree with each other?"""
-    if report.accepted > report.drafted:
-        return False
-    histogram = report.acceptance_histogram
-    return histogram is None or (
-        sum(histogram) == report.steps and sum(j * n for j, n in enumerate(histogram)) == report.accepted
-    )
 
 
 def _of_report(report: SpeculationReported) -> SpeculationCounts:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from specchat.core.conversation import Turn
 from specchat.core.counters import CounterReading
+from specchat.core.figures import acceptance_rate
 from specchat.core.reply import Reply
 from specchat.core.reply_figures import figures_of
 from specchat.core.server import ServerInfo
@@ -77,12 +78,13 @@ def server_object(server: ServerInfo) -> dict[str, object]:
 def counters_object(reading: CounterReading) -> dict[str, object]:
     """A reading of the server's counters since its start, with the figures that follow: all clients together."""
     counts = reading.counts
+    accepted, drafted = reading.accepted, reading.drafted
     return {
         "num_drafts": reading.drafts,
         "num_draft_tokens": reading.drafted,
         "num_accepted_tokens": reading.accepted,
         "acceptance_length": counts and counts.acceptance_length,
-        "acceptance_rate": counts and counts.acceptance_rate,
+        "acceptance_rate": None if None in (accepted, drafted) else acceptance_rate(accepted or 0, drafted or 0),
         "per_position_rate": counts and counts.per_position_rate,
         "requests_running": reading.running,
         "requests_waiting": reading.waiting,

@@ -10,7 +10,7 @@ from specchat.session.chat import ChatSession
 from specchat.session.ports import Clock
 from specchat.theming import Theme, load_theme, theme_names
 from specchat.ui.screens.chat import ChatScreen
-from specchat.ui.textual_patches import tell_alt_enter_apart
+from specchat.ui.textual_patches import survive_bytes_that_are_no_text, tell_alt_enter_apart
 from specchat.ui.theme import textual_theme
 
 
@@ -49,6 +49,7 @@ class ChatApp(App[None]):
             ConfigurationError: If there is no such theme, or it makes no sense.
         """
         tell_alt_enter_apart()
+        survive_bytes_that_are_no_text()
         super().__init__()
         self._theme_directories = theme_directories
         self._look = load_theme(theme, theme_directories)

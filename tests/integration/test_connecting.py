@@ -5,8 +5,8 @@ import json
 import pytest
 
 from chatting import ask, session_with
-from scripted_server import Answer, ScriptedServer, answer, chunk, models, sse
-from specchat.core.errors import ModelChoiceNeeded, ServerRefused
+from scripted_server import Answer, Cut, ScriptedServer, answer, chunk, models, sse
+from specchat.core.errors import ModelChoiceNeeded, ServerRefused, ServerUnreachable
 from specchat.core.reply import Outcome
 from specchat.core.server import ServerInfo
 
@@ -108,8 +108,32 @@ async def test_a_server_that_lists_no_models_works_with_a_named_one() -> None:
         session_with(server.url, model="mine") as session,
     ):
         assert (await ask(session)).outcome is Outcome.FINISHED
-    with pytest.raises(ServerRefused, match="--model"):
+
+
+@pytest.mark.parametrize(
+    "unlisted", [answer("404 Not Found", '{"detail":"Not Found"}'), answer("501 Not Implemented", ""), [Cut()]]
+)
+async def test_a_server_that_lists_no_models_and_chats_is_asked_all_the_same(unlisted: Answer) -> None:
+    async with ScriptedServer({"/v1/models": unlisted, CHAT: IDS}) as server, session_with(server.url) as session:
+        assert any("--model" in gap for gap in session.server.gaps)
+        assert (await ask(session)).outcome is Outcome.FINISHED
+        assert server.chat_requests()[-1].json["model"] == "default"
+
+
+async def test_counters_of_a_server_that_lists_no_models_are_those_of_the_only_one_on_its_page() -> None:
+    page = answer("200 OK", 'vllm:spec_decode_num_drafts_total{model_name="m"} 3\n', "text/plain")
+    missing = answer("404 Not Found", "")
+    info = await connected(ScriptedServer({"/v1/models": missing, "/metrics": page, CHAT: IDS}))
+    assert info.counters is not None
+    assert info.counters.drafts == 3
+
+
+async def test_an_address_with_neither_models_nor_chats_is_a_wrong_one() -> None:
+    missing = answer("404 Not Found", '{"detail":"Not Found"}')
+    with pytest.raises(ServerRefused, match="no such route"):
         await connected(ScriptedServer({"/v1/models": missing}))
+    with pytest.raises(ServerUnreachable, match="does not speak HTTP"):
+        await connected(ScriptedServer({"/v1/models": [Cut()], CHAT: [Cut()]}))
 
 
 @pytest.mark.parametrize(

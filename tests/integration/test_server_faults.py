@@ -219,7 +219,7 @@ async def test_a_server_that_dies_in_mid_reply_and_comes_back_is_used_again() ->
 async def test_a_garbage_line_between_good_ones_is_skipped_and_counted() -> None:
     reply = await reply_to(sse(chunk("A"), "{garbage", chunk("B", finish="stop"), "[DONE]"))
     assert (reply.outcome, reply.text) == (Outcome.FINISHED, "AB")
-    assert "1 line of the stream could not be read" in reply.notes
+    assert "1 line of the stream could not be read: “{garbage”" in reply.notes
 
 
 async def test_a_chunk_of_five_megabytes_arrives_whole() -> None:

@@ -1,9 +1,14 @@
 """What specchat takes from Textual's private parts still works there."""
 
+import os
+import threading
+
 from textual import events
 from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
-from specchat.ui.textual_patches import NEWLINE_KEYS, tell_alt_enter_apart
+from specchat.ui.textual_patches import NEWLINE_KEYS, survive_bytes_that_are_no_text, tell_alt_enter_apart
 
 
 def keys_of(sequence: str) -> list[str]:
@@ -29,3 +34,32 @@ def test_shift_enter_makes_a_new_line_in_both_ways_that_terminals_send_it() -> N
 
 def test_line_feed_makes_a_new_line() -> None:
     assert set(keys_of("\n")) <= NEWLINE_KEYS
+
+
+class PipeDriver(LinuxDriver):
+    """Reads a pipe instead of a terminal, until a key "q" comes."""
+
+    def __init__(self, fileno: int) -> None:
+        self.fileno = fileno
+        self.exit_event = threading.Event()
+        self._debug = False
+        self.characters: list[str | None] = []
+
+    def process_message(self, message: Message) -> None:
+        if isinstance(message, events.Key):
+            self.characters.append(message.character)
+            if message.character == "q":
+                self.exit_event.set()
+
+
+def test_bytes_that_are_no_text_do_not_end_the_app() -> None:
+    survive_bytes_that_are_no_text()
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"a\xff\xc3\xa9q")
+    os.close(write_end)
+    try:
+        driver = PipeDriver(read_end)
+        driver.run_input_thread()
+    finally:
+        os.close(read_end)
+    assert driver.characters == ["a", "\ufffd", "é", "q"]

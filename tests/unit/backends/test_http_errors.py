@@ -135,3 +135,14 @@ def test_an_error_is_one_harmless_line_of_bearable_length_without_the_key() -> N
 def test_a_key_is_redacted_in_every_form() -> None:
     quoted = "sk-secret%2Fkey%2B1"
     assert redact(f"a {KEY} b {quoted} c", [KEY, None, ""]) == "a *** b *** c"
+
+
+def test_a_refused_key_is_told_apart_from_a_refused_request() -> None:
+    blocked = error_of_answer(403, {}, b'{"error":{"message":"blocked by policy"}}', ASKED)
+    assert "refuses access (403): blocked by policy" in blocked.message
+    assert "SPECCHAT_API_KEY" in blocked.hint
+    assert "key" in error_of_answer(403, {}, b'{"error":{"message":"Invalid API key"}}', ASKED).message
+
+
+def test_a_status_that_is_no_redirect_is_not_called_one() -> None:
+    assert "redirects" not in error_of_answer(304, {}, b"", ASKED).message

@@ -1,4 +1,7 @@
+import pytest
+
 from specchat.backends.metrics import is_vllm_page, parse_counters
+from specchat.exports.reply_json import counters_object
 
 PAGE = """# HELP vllm:spec_decode_num_drafts_total Number of spec decoding drafts.
 # TYPE vllm:spec_decode_num_drafts_total counter
@@ -7,7 +10,7 @@ vllm:spec_decode_num_drafts_total{engine="1",model_name="a b"} 7.0
 vllm:spec_decode_num_drafts_created{engine="0",model_name="a b"} 1.79e+09
 vllm:spec_decode_num_draft_tokens_total{engine="0",model_name="a b"} 36.0
 vllm:spec_decode_num_accepted_tokens_total{engine="0",model_name="a b"} 12.0
-vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="a b",position="10"} 1.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="a b",position="1"} 1.0
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="a b",position="0"} 6.0
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",model_name="a b",position="0"} 2.0
 vllm:num_requests_running{engine="0",model_name="a b"} 1.0
@@ -56,3 +59,59 @@ def test_sglang_gauges_say_who_is_running() -> None:
     )
     assert reading is not None
     assert (reading.running, reading.drafts) == (2, None)
+
+
+def spec_page(prefix: str = "vllm:", total: str = "_total", lead: str = "") -> str:
+    values = [("drafts", 10), ("draft_tokens", 30), ("accepted_tokens", 15)]
+    return "".join(f'{lead}{prefix}spec_decode_num_{name}{total}{{model_name="m"}} {value}\n' for name, value in values)
+
+
+def of_position(position: object, value: int) -> str:
+    return f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{model_name="m",position="{position}"}} {value}\n'
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "\ufeff" + spec_page(),
+        spec_page(lead="  "),
+        spec_page().replace("\n", "\r\n"),
+        spec_page(prefix="vllm_"),
+        spec_page(total=""),
+        spec_page() + spec_page(),
+    ],
+    ids=["mark", "indented", "crlf", "underscore", "without total", "every series twice"],
+)
+def test_a_page_that_a_collector_has_bent_says_the_same(page: str) -> None:
+    reading = parse_counters(page, "m")
+    assert reading is not None
+    assert (reading.drafts, reading.drafted, reading.accepted) == (10, 30, 15)
+
+
+def test_positions_are_in_order_of_their_numbers() -> None:
+    page = "".join(of_position(i, 100 - i) for i in (10, 2, 0, 11, 1, *range(3, 10)))
+    reading = parse_counters(spec_page() + page, "m")
+    assert reading is not None
+    assert reading.per_position == tuple(range(100, 88, -1))
+
+
+@pytest.mark.parametrize("positions", [(0, 2), (1, 2), ("0.0", 1)])
+def test_positions_with_a_gap_are_no_positions(positions: tuple[object, ...]) -> None:
+    reading = parse_counters(spec_page() + "".join(of_position(p, 5) for p in positions), "m")
+    assert reading is not None
+    assert reading.per_position == ()
+
+
+def test_a_count_below_0_is_no_count() -> None:
+    reading = parse_counters(spec_page().replace(" 10\n", " -1\n"), "m")
+    assert reading is not None
+    assert reading.drafts is None
+
+
+def test_a_server_that_counts_drafted_tokens_but_no_steps_speculates_and_has_a_rate() -> None:
+    page = "".join(spec_page().splitlines(keepends=True)[1:])
+    reading = parse_counters(page, "m")
+    assert reading is not None
+    assert reading.speculates
+    said = counters_object(reading)
+    assert (said["acceptance_rate"], said["acceptance_length"], said["num_drafts"]) == (0.5, None, None)

@@ -119,7 +119,7 @@ def test_unreadable_lines_are_skipped_counted_and_said() -> None:
     reply, failure = read(framed(HI) + "garbage\n\n" + framed("{broken", HI) + ENDING)
     assert failure is None
     assert reply.text == "HiHi"
-    assert reply.notes == ["2 lines of the stream could not be read"]
+    assert reply.notes == ["2 lines of the stream could not be read: “garbage”"]
 
 
 def test_a_line_that_the_end_cut_off_is_no_unreadable_line() -> None:

@@ -38,3 +38,13 @@ def test_damaged_data_is_a_failure_and_no_silence() -> None:
     packed[12] ^= 0xFF
     with pytest.raises(DamagedData):
         Unpacker("gzip").feed(bytes(packed))
+
+
+@pytest.mark.parametrize(("coding", "body"), [("br", b"\x0b\x02\x80abc\x03"), ("zstd", b"(\xb5/\xfd\x04\x00abc")])
+def test_a_coding_that_nobody_asked_for_is_named(coding: str, body: bytes) -> None:
+    with pytest.raises(DamagedData, match=f"compressed with {coding}"):
+        Unpacker(coding).feed(body)
+
+
+def test_plain_text_under_such_a_header_is_read() -> None:
+    assert Unpacker("br").feed("data: {é}".encode()) == "data: {é}".encode()

@@ -21,7 +21,7 @@ def test_an_exact_reply_says_what_it_is_and_where_that_comes_from() -> None:
     reply = replied(chunk(1.0, "A", 1), chunk(2.0, "bcde", 2, 3, 4, 5, finish_reason="length"), report([3], [3]))
     assert line(reply) == (
         "5 tokens, cut by max tokens · 4.0 tokens/s · first token 1000 ms · "
-        "acceptance length 4.00 in 1 steps, 100% accepted (reported by the server) · 100% of live colours right"
+        "acceptance length 4.00 in 1 step, 100% accepted (reported by the server) · 100% of live colours right"
     )
 
 
@@ -36,7 +36,7 @@ def test_merged_chunks_and_a_dead_draft_are_pointed_out() -> None:
     merged = replied(chunk(1.0, "A", 1), chunk(2.0, "b", 2, 3, 4, 5, 6, 7, finish_reason="stop"))
     assert "unknown: chunks were merged" in line(merged)
     dead = replied(chunk(1.0, "A", 1), chunk(2.0, "b", 2, finish_reason="stop"), report([0], [3]))
-    assert "acceptance length 1.00 in 1 steps, 0% accepted" in line(dead)
+    assert "acceptance length 1.00 in 1 step, 0% accepted" in line(dead)
     assert "is it the right draft?" in line(dead)
 
 
@@ -62,3 +62,7 @@ def test_notes_tool_calls_and_thinking_are_a_harmless_line_each() -> None:
 
 def test_a_failure_is_one_line_with_its_next_step() -> None:
     assert failure_line(StreamBroken("It\nbroke.", "Ask again.")) == "specchat: It broke. Ask again."
+
+
+def test_a_reply_that_a_filter_cut_is_said_to_be_cut() -> None:
+    assert "cut by a content filter" in line(replied(chunk(1.0, "abc", finish_reason="content_filter")))

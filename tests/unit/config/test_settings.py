@@ -34,7 +34,9 @@ def test_an_unknown_key_names_the_file_and_the_nearest_valid_key(file: Path) -> 
     assert "model?" in str(raised.value)
 
 
-@pytest.mark.parametrize("text", ["temperature = 'hot'", "max_tokens = 0"])
+@pytest.mark.parametrize(
+    "text", ["temperature = 'hot'", "max_tokens = 0", "temperature = inf", "ca_file = ['x']", "openai_key_hosts = 5"]
+)
 def test_a_wrong_value_names_the_key_and_where_it_stands(file: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(ConfigurationError, match=rf"{text.split(maxsplit=1)[0]} in {file}"):
@@ -51,6 +53,31 @@ def test_a_wrong_variable_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("SPECCHAT_SEED", "x")
     with pytest.raises(ConfigurationError, match="SPECCHAT_SEED"):
         load({}, file)
+
+
+@pytest.mark.parametrize("written", ["gpu01,gpu02", " gpu01 , gpu02 ", '["gpu01", "gpu02"]'])
+def test_hosts_in_the_environment_are_a_list_with_commas_or_as_in_the_file(
+    written: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPECCHAT_OPENAI_KEY_HOSTS", written)
+    assert load({}, file).openai_key_hosts == ["gpu01", "gpu02"]
+
+
+def test_an_empty_path_is_no_path(file: Path) -> None:
+    file.write_text('api_key_file = ""\n')
+    settings = load({"ca_file": Path(), "export_dir": Path()}, file)
+    assert (settings.ca_file, settings.api_key_file, settings.export_dir) == (None, None, None)
+
+
+def test_bytes_that_are_no_text_become_text_that_can_be_sent(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECCHAT_SYSTEM", "caf\udce9")
+    settings = load({"model": "m\udcff"}, file)
+    assert (settings.system, settings.model) == ("caf\ufffd", "m\ufffd")
+
+
+def test_a_settings_file_that_is_a_folder_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^{tmp_path} cannot be read: Is a directory\. Mend it"):
+        load({}, tmp_path)
 
 
 def test_openai_api_key_goes_only_to_confirmed_or_configured_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +112,9 @@ def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(key: str) 
 
 
 def test_a_missing_key_file_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="key file"):
+    with pytest.raises(
+        ConfigurationError, match=r"key file .* cannot be read: No such file or directory\. Name a file"
+    ):
         choose_key(Settings(api_key_file=tmp_path / "none"), "h")
 
 

@@ -1,5 +1,7 @@
 """A reply that grows from events."""
 
+from dataclasses import replace
+
 import pytest
 
 from replies import chunk, replied, report
@@ -195,3 +197,18 @@ def test_what_the_server_says_of_itself_is_kept() -> None:
     assert (reply.request_id, reply.model, reply.notes, reply.done_seen) == ("r1", "m", ["n"], True)
     assert reply.server_timing == ServerTimingReported(1.0)
     assert not reply.is_running
+
+
+def test_a_report_that_contradicts_itself_is_said_and_backs_no_figure() -> None:
+    good = report([3, 1], [3, 3])
+    chunks = [chunk(1.0, "a", 1), chunk(2.0, "bcde", 2, 3, 4, 5), chunk(3.0, "fg", 6, 7)]
+    for bad in (
+        replace(good, accepted=9, per_step_accepted=None),
+        replace(good, acceptance_histogram=(1, 1, 0, 1), per_step_accepted=None),
+    ):
+        reply = replied(*chunks, bad)
+        assert any("contradicts itself" in note for note in reply.notes)
+        assert figures_of(reply).evidence["acceptance_length"] == Evidence.INFERRED
+    totals = replied(*chunks, replace(good, accepted=5, acceptance_histogram=None))
+    assert any("its steps do not add up" in note for note in totals.notes)
+    assert replied(*chunks, good).notes == []
