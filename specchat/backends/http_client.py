@@ -90,7 +90,7 @@ def _ssl_context(ca_file: Path | None, *, insecure: bool) -> ssl.SSLContext:
             context.load_verify_locations(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
         raise ConfigurationError(
-            f"The certificate file {ca_file} cannot be read: {one_line(str(error), 200)}",
+            f"The certificate file {ca_file} cannot be read: {one_line(error.strerror or str(error), 200)}.",
             "Give a file in PEM format with --ca-file.",
         ) from error
     if insecure:

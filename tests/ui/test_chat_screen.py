@@ -75,13 +75,15 @@ async def test_the_prompt_grows_with_its_lines_up_to_six() -> None:
         assert heights[-1] == 6
 
 
-async def test_an_empty_prompt_asks_nothing() -> None:
+async def test_a_prompt_of_spaces_asks_nothing_and_leaves_none_behind() -> None:
     backend = backend_for(HELLO)
     async with open_chat(backend) as chat:
         await chat.type("  ")
         await chat.pilot.press("enter")
+        await chat.pilot.pause()
 
         assert not backend.requests
+        assert not chat.screen.prompt.text
 
 
 async def test_escape_keeps_the_text_that_came_and_the_prompt_that_was_typed() -> None:

@@ -116,6 +116,7 @@ class ChatScreen(Screen[None]):
     @on(PromptSubmitted)
     def _take_prompt(self, event: PromptSubmitted) -> None:
         if not event.text.strip():
+            self.prompt.text = ""  # spaces left behind would turn the next command into a question
             return
         try:
             command = commands.parse(event.text)
