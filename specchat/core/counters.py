@@ -36,6 +36,11 @@ class CounterReading:
         return self.drafts is not None or self.drafted is not None
 
     @property
+    def busy(self) -> bool:
+        """Are requests running or waiting?"""
+        return (self.running or 0) + (self.waiting or 0) > 0
+
+    @property
     def counts(self) -> SpeculationCounts | None:
         """Since the server started; None without counters."""
         if self.drafts is None or self.drafted is None or self.accepted is None:
@@ -105,7 +110,7 @@ def check_steps(
     if before is None or moved is None or moved.drafts is None or moved.drafted is None or moved.accepted is None:
         return CounterCheck(Verdict.UNAVAILABLE, sentence="the server has no counters to check against")
     seen = CounterCheck(Verdict.NOT_ALONE, moved.drafts, moved.drafted, moved.accepted)
-    others = (before.running or 0) + (before.waiting or 0) > 0 or (moved.finished is not None and moved.finished > 1)
+    others = before.busy or (moved.finished is not None and moved.finished > 1)
     too_many = moved.generated is not None and ended_by_engine and moved.generated > output_tokens
     if others or too_many:
         return _says(seen, Verdict.NOT_ALONE, "other requests ran meanwhile, so its counters prove nothing")

@@ -189,8 +189,8 @@ class ChatSession:
         while True:
             after = await backend.read_counters()
             moved = None if after is None else after.since(before)
-            if moved is None or self._clock() >= deadline:
-                return after
+            if moved is None or before.busy or (moved.finished or 0) > 1 or self._clock() >= deadline:
+                return after  # nothing to read, or others were served too: waiting would prove nothing
             counted = moved.generated is None or moved.generated >= (reply.output_tokens or 0)
             if counted and (moved.finished is None or moved.finished >= 1) and not (after and after.running):
                 return after

@@ -181,6 +181,22 @@ async def test_counters_that_lag_are_waited_for_and_settle_the_last_token() -> N
     assert reply.tokens[-1].label.origin is Origin.ACCEPTED
 
 
+async def test_where_others_are_served_too_nothing_is_waited_for() -> None:
+    busy = CounterReading(5, 15, 5, (), running=1, waiting=0, finished=7, generated=90)
+    seen = []
+
+    def counters() -> CounterReading:
+        seen.append(busy)
+        return busy
+
+    session = session_of(ScriptedBackend([chunk("A", 1, finish="stop"), DONE], counters=counters))
+    await asked(session)
+    check = session.conversation.turns[-1].reply.check
+    assert check is not None
+    assert check.verdict is Verdict.NOT_ALONE
+    assert len(seen) == 2
+
+
 async def test_without_counters_the_check_is_unavailable() -> None:
     session = session_of(ScriptedBackend([chunk("A", 1, finish="stop"), DONE]))
     await asked(session)
