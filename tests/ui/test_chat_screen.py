@@ -699,3 +699,13 @@ async def test_the_scroll_bar_is_there_whenever_somebody_may_read_it() -> None:
 
         assert (hurried, reading, transcript.scrollbar_size_vertical) == (0, 1, 1)
         assert transcript.document.width == width
+
+
+async def test_before_its_size_is_known_the_transcript_draws_no_column_of_letters() -> None:
+    async with open_chat(backend_for(HELLO)) as chat:
+        transcript = chat.screen.transcript
+        assert transcript.render_line(0).text.strip()
+
+        transcript.document.resize(1)
+
+        assert not transcript.render_line(0).text.strip()

@@ -24,6 +24,8 @@ _MARGIN = 1
 """Cells left free at both sides."""
 _SCROLLBAR = 1
 """Cells left free for the scroll bar, whether it is there or not."""
+_UNWRAPPED = 1
+"""Width before the size is known: nothing is drawn then, or the first frame would be a column of letters."""
 
 
 class Transcript(ScrollView, can_focus=True):
@@ -73,7 +75,7 @@ class Transcript(ScrollView, can_focus=True):
             id: For style sheets and queries.
         """
         super().__init__(id=id)
-        self.document = Document(1)
+        self.document = Document(_UNWRAPPED)
         self.following = True
         self._token_styles = dict(token_styles)
         self._styles: dict[str, Style] = {}
@@ -212,7 +214,7 @@ class Transcript(ScrollView, can_focus=True):
         """One row of the screen."""
         row = self.scroll_offset.y + y
         width = self.size.width
-        if row >= self.document.height:
+        if row >= self.document.height or self.document.width == _UNWRAPPED:
             return Strip.blank(width, self.rich_style)
         strip = self._strips.get(row)
         if strip is None or strip.cell_length != width:
