@@ -51,7 +51,8 @@ def test_a_server_starts_answers_and_leaves_nothing(engine_version: str, engine_
     assert isinstance(usage, dict)
     assert usage["completion_tokens"] == 8
     assert len(pids) > 1
-    assert not pids & set(process_table())
+    # An entry may stay a moment longer, until whoever inherited the ended process collects it.
+    assert not living(pids)
     assert server.exit_reason() is None
 
 
