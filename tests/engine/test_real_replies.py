@@ -79,6 +79,18 @@ async def replied(recording: Recording, case: Case) -> Reply:
     return session.conversation.turns[-1].reply
 
 
+async def replied_without_merge(recording: Recording, case: Case) -> Reply:
+    """A reply whose chunks were steps. A loaded machine makes the server merge some; then no figure may stand."""
+    for _ in range(4):
+        reply = await replied(recording, case)
+        if reply.check is None or reply.check.verdict is not Verdict.DIFFERS:
+            break
+        assert reply.check.drafts is not None
+        assert reply.check.drafts > sum(step.is_drafted for step in reply.live.steps)
+        assert reply.steps_are_reported or figures_of(reply).acceptance_length is None
+    return reply
+
+
 def check_reply(reply: Reply, recording: Recording, case: Case, version: str) -> None:
     assert reply.error is None, reply.error
     assert reply.text == recording.content == "".join(t.text for t in reply.tokens if t.channel is Channel.CONTENT)
@@ -112,7 +124,7 @@ def check_reply(reply: Reply, recording: Recording, case: Case, version: str) ->
 async def test_pieces_join_and_steps_close_on_a_real_server(
     case: Case, recording: Recording, engine_version: str
 ) -> None:
-    check_reply(await replied(recording, case), recording, case, engine_version)
+    check_reply(await replied_without_merge(recording, case), recording, case, engine_version)
 
 
 @pytest.mark.long
@@ -120,7 +132,7 @@ async def test_pieces_join_and_steps_close_on_a_real_server(
 async def test_pieces_join_and_steps_close_for_thirty_varied_prompts(
     case: Case, recording: Recording, engine_version: str
 ) -> None:
-    check_reply(await replied(recording, case), recording, case, engine_version)
+    check_reply(await replied_without_merge(recording, case), recording, case, engine_version)
 
 
 async def test_the_decode_rate_agrees_with_the_server_s_own_within_two_percent(recording: Recording) -> None:
