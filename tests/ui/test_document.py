@@ -130,3 +130,30 @@ def test_facts_give_way_to_the_title_from_the_last() -> None:
     assert fits_beside("Assistant", facts, 60) == facts
     assert fits_beside("Assistant", facts, 34) == "● on · 118 tokens"
     assert fits_beside("Assistant", facts, 10) == ""
+
+
+@given(_TOKENS, st.integers(4, 30))
+@settings(deadline=None)
+def test_every_token_is_found_by_its_place_and_the_other_way_round(tokens: list[Token], width: int) -> None:
+    document = fresh(tokens, width)
+    for index, shown in enumerate(tokens):
+        place = document.place_of_token(0, index)
+        assert place is not None
+        part = next(part for part in document.parts() if part.block == place.block)
+
+        assert part.text[place.start : place.end] == shown.text
+        if shown.text:
+            assert document.token_at(place.block, place.start) == (0, index)
+            assert document.token_at(place.block, place.end - 1) == (0, index)
+
+
+def test_what_is_no_token_has_none() -> None:
+    document = Document(20)
+    document.set_intro(["one"])
+    document.update([turn([token("a", Channel.CONTENT)])], 0)
+    prompt = document.row(3)
+
+    assert [span.text for span in prompt.spans] == ["What?"]
+    assert document.token_at(prompt.block, 0) is None
+    assert document.token_at(0, 0) is None
+    assert document.place_of_token(0, 1) is None

@@ -2,12 +2,23 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from specchat.core.conversation import Turn
 from specchat.core.reply import Outcome, Reply
 from specchat.core.speculation import Channel, Token
 from specchat.ui.layout.parts import GapPart, HeadingPart, Part, Row, TextPart
 from specchat.ui.styles import style_of
+
+
+class Place(NamedTuple):
+    """Where a token is shown."""
+
+    block: int
+    start: int
+    """Index of its first character in the text of the block."""
+    end: int
+
 
 _INDENT = 2
 _BLOCKS_PER_TURN = 1 << 20
@@ -81,6 +92,19 @@ class TurnLayout:
         """The row that shows a place."""
         at = max(0, bisect_right([part.block for part in self.parts], block) - 1)
         return (self._ends[at - 1] if at else 0) + (self.parts[at].row_at(offset) if self.parts[at].height else 0)
+
+    def place_of_token(self, index: int) -> Place | None:
+        """Where a token of the reply is shown; an empty stretch for one without text, None where there is none."""
+        at = bisect_right(self._sections, index, key=lambda section: section.first) - 1
+        if at < 0 or index - self._sections[at].first >= len(self._sections[at].part.flow):
+            return None
+        section = self._sections[at]
+        return Place(section.part.block, *section.part.flow.span_of_piece(index - section.first))
+
+    def token_at(self, block: int, offset: int) -> int | None:
+        """The token of the reply that a character comes from; None where no token is shown."""
+        section = next((section for section in self._sections if section.part.block == block), None)
+        return None if section is None else section.first + section.part.flow.piece_at(offset)
 
     def update(self, reply: Reply, first: int) -> int:
         """Take in a reply whose tokens changed from index `first` on; returns the first row that may look different."""
@@ -243,6 +267,18 @@ class Document:
                 return rows + part.row_at(offset)
             rows += part.height
         return rows
+
+    def place_of_token(self, turn: int, index: int) -> Place | None:
+        """Where a token of a turn's reply is shown; see `TurnLayout.place_of_token`."""
+        return self.turns[turn].place_of_token(index)
+
+    def token_at(self, block: int, offset: int) -> tuple[int, int] | None:
+        """(turn, token) that a character of a block comes from; None where no token is shown."""
+        turn = block // _BLOCKS_PER_TURN - 1
+        if not 0 <= turn < len(self.turns):
+            return None
+        token = self.turns[turn].token_at(block, offset)
+        return None if token is None else (turn, token)
 
     def parts(self) -> Iterator[Part]:
         """All parts from the top to the end, in the order of their blocks."""

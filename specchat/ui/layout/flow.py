@@ -104,6 +104,15 @@ class TextFlow:
         """Index of the first line that shows something of a piece."""
         return self.line_at(self._starts[piece]) if piece < len(self._starts) else max(0, len(self.lines) - 1)
 
+    def span_of_piece(self, piece: int) -> tuple[int, int]:
+        """Start and end of a piece in the text; (start, start) for one of which nothing is shown."""
+        start = self._starts[piece]
+        return start, self._starts[piece + 1] if piece + 1 < len(self._starts) else len(self.text)
+
+    def piece_at(self, offset: int) -> int:
+        """Index of the piece that the character at `offset` comes from."""
+        return max(0, bisect_right(self._starts, offset) - 1)
+
     def grapheme_at(self, offset: int) -> tuple[int, int]:
         """Start and end of the grapheme that `offset` lies inside; (offset, offset) where it lies between two."""
         for atom in self.lines[self.line_at(offset)].atoms if self.lines else ():

@@ -17,6 +17,8 @@ class Span(NamedTuple):
     """A name from `specchat.ui.styles`."""
     offset: int
     """Index, in the text of the row's block, of its first character."""
+    whole: bool = False
+    """Is it one character to the reader, which is never drawn in two looks: a tab, or a grapheme of several?"""
 
 
 class Row(NamedTuple):
@@ -183,10 +185,10 @@ class TextPart:
                 text += atom.drawn
                 continue
             if text:
-                spans.append(Span(text, style, start))
+                spans.append(Span(text, style, start, not joins))
             text, style, start, joins = atom.drawn, own, atom.start, simple
         if text:
-            spans.append(Span(text, style, start))
+            spans.append(Span(text, style, start, not joins))
         return spans
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from rich.cells import cell_len
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
@@ -16,16 +14,17 @@ from textual.strip import Strip
 
 from specchat.core.conversation import Turn
 from specchat.ui.layout.document import Document
-from specchat.ui.layout.parts import Part, Row, fits_beside
+from specchat.ui.layout.marks import Mark, Marks
+from specchat.ui.layout.parts import Part, Row
 from specchat.ui.messages import FollowingChanged
 from specchat.ui.styles import ROLES
+from specchat.ui.widgets.painting import MARGIN, RowPainter
 
-_MARGIN = 1
-"""Cells left free at both sides."""
 _SCROLLBAR = 1
 """Cells left free for the scroll bar, whether it is there or not."""
 _UNWRAPPED = 1
 """Width before the size is known: nothing is drawn then, or the first frame would be a column of letters."""
+_SELECTION = "selection"
 
 
 class Transcript(ScrollView, can_focus=True):
@@ -77,8 +76,8 @@ class Transcript(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.document = Document(_UNWRAPPED)
         self.following = True
-        self._token_styles = dict(token_styles)
-        self._styles: dict[str, Style] = {}
+        self._painter = RowPainter(token_styles, self._role_style)
+        self._marks = Marks()
         self._base: Style | None = None
         self._strips: dict[int, Strip] = {}
 
@@ -86,8 +85,14 @@ class Transcript(ScrollView, can_focus=True):
 
     def set_token_styles(self, token_styles: Mapping[str, Style]) -> None:
         """Draw tokens in other colours."""
-        self._token_styles = dict(token_styles)
+        self._painter.set_token_styles(token_styles)
         self._redraw_all()
+
+    def set_marks(self, layer: str, by_block: Mapping[int, Sequence[Mark]]) -> None:
+        """Draw marks over tokens, in place of those that the layer had; see `specchat.ui.layout.marks`."""
+        if self._marks.set(layer, by_block):
+            self._strips.clear()
+            self.refresh()
 
     def set_intro(self, sentences: Sequence[str]) -> None:
         """Say something above the first turn."""
@@ -175,7 +180,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Wrap for the new width, with the reader's place kept."""
-        width = max(1, self.outer_size.width - _SCROLLBAR - 2 * _MARGIN)
+        width = max(1, self.outer_size.width - _SCROLLBAR - 2 * MARGIN)
         if width == self.document.width:
             if self.following:
                 self.follow()
@@ -192,7 +197,7 @@ class Transcript(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         """Another theme or a changed style sheet."""
         super().notify_style_update()
-        self._styles.clear()
+        self._painter.forget()
         self._base = None
         self._strips.clear()
 
@@ -218,45 +223,23 @@ class Transcript(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         strip = self._strips.get(row)
         if strip is None or strip.cell_length != width:
-            strip = self._strips[row] = self._draw(self.document.row(row), width)
+            strip = self._strips[row] = self._paint(self.document.row(row), width)
         return strip
 
-    def _draw(self, row: Row, width: int) -> Strip:
+    def _paint(self, row: Row, width: int) -> Strip:
         base = self._base = self._base or self.rich_style
-        left = _MARGIN + row.indent
-        segments = [Segment(" " * left, base + _at(row.spans[0].offset if row.spans else 0, row.block))]
-        selected = self._selected(row)
-        cells = left
-        for text, name, offset in row.spans:
-            style = base + self._style(name)
-            for part, start, is_selected in _cut(text, offset, selected):
-                shown = style + self._selection_style() if is_selected else style
-                segments.append(Segment(part, shown + _at(start, row.block)))
-                cells += cell_len(part)
-        facts = fits_beside(" " * cells, row.right, width - _MARGIN) if row.right else ""
-        gap = max(0, width - cells - cell_len(facts) - _MARGIN)
-        segments.append(Segment(" " * gap, base + _at(row.end, row.block)))
-        segments.append(Segment(facts + " " * _MARGIN, base + self._style("facts") + _at(row.end, row.block)))
-        return Strip(segments, None).crop_extend(0, width, base)
-
-    def _style(self, name: str) -> Style:
-        style = self._token_styles.get(name) or self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(f"transcript--{name}", partial=True)
-        return style
-
-    def _selected(self, row: Row) -> tuple[int, int] | None:
+        marks = self._marks.within(row.block, row.spans[0].offset, row.end) if row.spans else []
         selection = self.text_selection
-        if selection is None:
-            return None
-        span = selection.get_span(row.block)
-        if span is None:
-            return None
-        start, end = span
-        return start, row.end if end < 0 else end
+        selected = None if selection is None else selection.get_span(row.block)
+        if selected is not None:
+            start, end = selected
+            marks.append(Mark(start, row.end if end < 0 else end, _SELECTION))
+        return self._painter.paint(row, width, base, marks)
 
-    def _selection_style(self) -> Style:
-        return self.screen.get_component_rich_style("screen--selection")
+    def _role_style(self, name: str) -> Style:
+        if name == _SELECTION:
+            return self.screen.get_component_rich_style("screen--selection")
+        return self.get_component_rich_style(f"transcript--{name}", partial=True)
 
     def _redraw_from(self, row: int) -> None:
         height = self.document.height
@@ -274,22 +257,6 @@ class Transcript(ScrollView, can_focus=True):
     def _redraw_all(self) -> None:
         self._strips.clear()
         self._redraw_from(0)
-
-
-def _at(offset: int, block: int) -> Style:
-    """Tells Textual's selection which character a cell shows."""
-    return Style.from_meta({"offset": (offset, block)})
-
-
-def _cut(text: str, offset: int, selected: tuple[int, int] | None) -> list[tuple[str, int, bool]]:
-    """(text, offset, is it selected?) of the parts of a span that lie inside and outside a selection."""
-    if selected is None:
-        return [(text, offset, False)]
-    end = offset + len(text)
-    start, stop = (min(max(edge, offset), end) for edge in selected)
-    parts = [(text[: start - offset], offset, False), (text[start - offset : stop - offset], start, True)]
-    parts.append((text[stop - offset :], stop, False))
-    return [part for part in parts if part[0]]
 
 
 def _span_in(part: Part, selection: Selection) -> tuple[int, int] | None:
