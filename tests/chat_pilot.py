@@ -55,7 +55,7 @@ class Chat:
         await self.pilot.pause()
 
     async def ended(self) -> None:
-        await self.until(lambda: not self.screen._asking)
+        await self.until(lambda: not self.screen.asker.running)
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(10):

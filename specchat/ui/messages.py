@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from specchat.core.errors import SpecchatError
+
 
 @dataclass
 class PromptSubmitted(Message):
@@ -20,8 +22,19 @@ class ReplyGrew(Message):
     """Index of the first token that changed."""
 
 
-class ReplyEnded(Message):
-    """The reply has its outcome."""
+class AskingBegan(Message):
+    """A reply was asked for."""
+
+
+@dataclass
+class AskingRefused(Message):
+    """There is nothing that could be asked for so."""
+
+    error: SpecchatError
+
+
+class AskingEnded(Message):
+    """The reply has its outcome, or there is none."""
 
 
 @dataclass

@@ -58,7 +58,7 @@ async def ask(pilot: Pilot[None]) -> None:
         screen.prompt.cursor_blink = False
         screen.prompt.insert("What is speculative decoding?")
         await pilot.press("enter")
-        while screen._asking or not screen._session.conversation.turns:
+        while screen.asker.running or not screen.session.conversation.turns:
             await pilot.pause(0.02)
     await pilot.pause()
 

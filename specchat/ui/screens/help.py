@@ -1,5 +1,6 @@
 """Shows every key and command, from the tables that define them."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.console import RenderableType
@@ -11,8 +12,8 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from specchat.ui.commands import HELP
-from specchat.ui.keys import OTHER_KEYS, SCREEN_KEYS
+from specchat.ui.commands.command import GROUPS, Command
+from specchat.ui.keys import OTHER_KEYS
 
 
 class HelpScreen(ModalScreen[None]):
@@ -37,21 +38,37 @@ class HelpScreen(ModalScreen[None]):
     }
     """
 
+    def __init__(self, commands: Sequence[Command]) -> None:
+        """Show some commands.
+
+        Args:
+            commands: Those of the screen below.
+        """
+        super().__init__()
+        self._commands = commands
+
     def compose(self) -> ComposeResult:
         """One scrolling page."""
         with VerticalScroll() as page:
             page.border_title = "Keys and commands"
             page.border_subtitle = "Esc closes"
-            yield Static(_table(), markup=False)
+            yield Static(_table(self._commands), markup=False)
 
 
-def _table() -> RenderableType:
+def _table(commands: Sequence[Command]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
     table.add_column(ratio=1)
-    for key in (*SCREEN_KEYS, *OTHER_KEYS):
-        table.add_row(Text(key.keys, "bold"), Text(key.what))
-    table.add_row("", "")
-    for name, (argument, what) in HELP.items():
-        table.add_row(Text(f"/{name} {argument}".rstrip(), "bold"), Text(what))
+    for number, group in enumerate(GROUPS):
+        if number:
+            table.add_row("", "", "")
+        table.add_row(Text(group, "bold underline"), "", "")
+        for key in OTHER_KEYS:
+            if key.group == group:
+                table.add_row(Text(key.keys, "bold"), "", Text(key.what))
+        for command in commands:
+            if command.group == group:
+                typed = f"/{command.name} {command.argument}".rstrip() if command.slash else ""
+                table.add_row(Text(command.keys, "bold"), Text(typed, "bold"), Text(command.what))
     return table

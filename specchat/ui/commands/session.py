@@ -1,0 +1,78 @@
+"""Commands about the session as a whole and the program."""
+
+from typing import TYPE_CHECKING
+
+from specchat.core.errors import SpecchatError
+from specchat.ui.commands.command import Command
+from specchat.ui.screens.help import HelpScreen
+
+if TYPE_CHECKING:
+    from specchat.ui.screens.chat import ChatScreen
+
+
+def show_help(chat: "ChatScreen", _: str) -> None:
+    """Show every key and command."""
+    from specchat.ui.commands.table import COMMANDS as ALL
+
+    chat.show_over(HelpScreen(ALL))
+
+
+def switch(chat: "ChatScreen", _: str) -> None:
+    """Ask the other server from now on."""
+    if not chat.session.has_baseline:
+        raise SpecchatError(
+            "There is one server, and no server can switch speculation off by request.",
+            "Start specchat with --baseline-url and the address of one that does not speculate.",
+        )
+    on_now = chat.session.switch()
+    chat.show_server_changed()
+    chat.tell(f"Speculation {'on' if on_now else 'off'}, from the next prompt on.")
+
+
+def export(chat: "ChatScreen", _: str) -> None:
+    """Write the conversation to files."""
+    # Only who exports pays for the import.
+    from specchat.exports import write_session
+
+    json_path, csv_path = write_session(chat.session.conversation, chat.export_directory)
+    chat.tell(f"Exported to {json_path} and {csv_path}")
+
+
+def clear(chat: "ChatScreen", _: str) -> None:
+    """Start the conversation anew."""
+    if chat.asker.running:
+        raise SpecchatError("A reply is running:", "stop it with Esc first.")
+    chat.session.clear()
+    chat.show_anew()
+
+
+def leave(chat: "ChatScreen", _: str) -> None:
+    """Leave."""
+    chat.leave()
+
+
+def interrupt(chat: "ChatScreen", _: str) -> None:
+    """Copy a selection, else stop the reply; the second time in a row: leave."""
+    chat.interrupt()
+
+
+COMMANDS = (
+    Command("help", "this help", "Program", show_help, keys="F1", binding="f1", label="Help"),
+    Command(
+        "switch", "speculation on or off, for the next prompt", "Speculation", switch,
+        keys="F2, Ctrl+T", binding="f2,ctrl+t", label="On/off",
+    ),
+    Command(
+        "export", "export the conversation as JSON and CSV", "Program", export,
+        keys="Ctrl+S", binding="ctrl+s", label="Export",
+    ),
+    Command(
+        "clear", "start the conversation anew; the system prompt stays", "Talking", clear,
+        keys="Ctrl+L", binding="ctrl+l", label="Clear",
+    ),
+    Command("quit", "leave", "Program", leave, keys="Ctrl+Q", binding="ctrl+q", label="Quit", priority=True),
+    Command(
+        "interrupt", "copy a selection, else stop the reply; twice: quit", "Program", interrupt,
+        keys="Ctrl+C", binding="ctrl+c", priority=True, slash=False,
+    ),
+)  # fmt: skip
