@@ -17,6 +17,14 @@ def show_help(chat: "ChatScreen", _: str) -> None:
     chat.show_over(HelpScreen(ALL))
 
 
+def palette(chat: "ChatScreen", _: str) -> None:
+    """Find a command by its words."""
+    # The palette lists the table that this module is a part of.
+    from specchat.ui.palette import open_palette
+
+    chat.show_over(open_palette())
+
+
 def switch(chat: "ChatScreen", _: str) -> None:
     """Ask the other server from now on."""
     if not chat.session.has_baseline:
@@ -58,6 +66,10 @@ def interrupt(chat: "ChatScreen", _: str) -> None:
 
 COMMANDS = (
     Command("help", "this help", "Program", show_help, keys="F1", binding="f1", label="Help"),
+    Command(
+        "palette", "find a command by its words", "Program", palette,
+        keys="Ctrl+P", binding="ctrl+p", label="Commands", priority=True, slash=False,
+    ),
     Command(
         "switch", "speculation on or off, for the next prompt", "Speculation", switch,
         keys="F2, Ctrl+T", binding="f2,ctrl+t", label="On/off",
