@@ -10,7 +10,7 @@ from rich.text import Text
 from specchat.core.harmless import harmless
 from specchat.core.reply import Reply
 from specchat.core.speculation import Channel
-from specchat.theming import Theme
+from specchat.theming import Theme, depth_of
 
 
 class PlainReply:
@@ -45,7 +45,7 @@ class LiveReply:
 
     def __init__(self, out: TextIO, theme: Theme) -> None:
         self._console = Console(file=out)
-        self._theme = theme
+        self._theme = theme.at(depth_of(self._console.color_system, no_color=self._console.no_color))
         self._live = Live(console=self._console, refresh_per_second=12, transient=True, vertical_overflow="crop")
         self._reply: Reply | None = None
 

@@ -1,7 +1,11 @@
 """Theme files: the only home of colours. Reads them; draws nothing and knows no toolkit."""
 
+from specchat.theming.depth import Depth, depth_of
 from specchat.theming.files import load_theme, theme_directory, theme_names
-from specchat.theming.looks import GRADES, LOOKS, look_of
+from specchat.theming.looks import CODE, GRADES, LOOKS, MARKS, look_of
 from specchat.theming.model import Look, Theme
 
-__all__ = ["GRADES", "LOOKS", "Look", "Theme", "load_theme", "look_of", "theme_directory", "theme_names"]
+__all__ = [
+    "CODE", "GRADES", "LOOKS", "MARKS", "Depth", "Look", "Theme", "depth_of", "load_theme", "look_of",
+    "theme_directory", "theme_names",
+]  # fmt: skip

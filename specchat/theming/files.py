@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from specchat.core.errors import ConfigurationError
-from specchat.theming.model import Theme, parse_theme
+from specchat.theming.model import Theme
+from specchat.theming.reading import parse_theme
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

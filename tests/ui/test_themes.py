@@ -6,12 +6,24 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
+from rich.color import Color, ColorSystem
 from rich.style import Style
 
 from specchat.core.errors import ConfigurationError
 from specchat.core.speculation import Label, Origin
-from specchat.theming import GRADES, LOOKS, Theme, load_theme, theme_directory, theme_names
-from specchat.theming.model import parse_theme
+from specchat.theming import (
+    CODE,
+    GRADES,
+    LOOKS,
+    MARKS,
+    Depth,
+    Theme,
+    depth_of,
+    load_theme,
+    theme_directory,
+    theme_names,
+)
+from specchat.theming.reading import parse_theme
 from specchat.ui.styles import THINKING
 from specchat.ui.theme import textual_theme, token_styles
 
@@ -50,42 +62,193 @@ def seen(color: str, vision: str) -> Colour:
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
+_XTERM = [
+    "#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5",
+    "#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff",
+]  # fmt: skip
+_VGA = [
+    "#000000", "#aa0000", "#00aa00", "#aa5500", "#0000aa", "#aa00aa", "#00aaaa", "#aaaaaa",
+    "#555555", "#ff5555", "#55ff55", "#ffff55", "#5555ff", "#ff55ff", "#55ffff", "#ffffff",
+]  # fmt: skip
+_COLOURED = [Depth.TRUECOLOR, Depth.EIGHT_BIT, Depth.STANDARD]
+
+
 @pytest.fixture(params=["dark", "light"])
 def theme(request: pytest.FixtureRequest) -> Theme:
     return load_theme(request.param)
 
 
-def test_every_look_is_readable(theme: Theme) -> None:
-    background = theme.colors["background"]
-    weak = {name: contrast(theme.looks[name].color, background) for name in LOOKS}
-    weak |= {
-        name: contrast(theme.colors[name], background) for name in ("primary", "accent", "error", "success", "warning")
+def shown(color: Color, depth: Depth, palette: list[str]) -> str:
+    """The colour that a terminal of this depth shows for what Rich sends it."""
+    if depth is Depth.STANDARD:
+        number = color.downgrade(ColorSystem.STANDARD).number
+        assert number is not None
+        return palette[number]
+    system = ColorSystem.EIGHT_BIT if depth is Depth.EIGHT_BIT else ColorSystem.TRUECOLOR
+    return color.downgrade(system).get_truecolor().hex
+
+
+def drawn(style: Style, ground: Style, depth: Depth, palette: list[str]) -> tuple[str, str]:
+    """Text colour and background of a style over a ground, as the terminal shows them."""
+    both = ground + style
+    assert both.color is not None
+    assert both.bgcolor is not None
+    pair = shown(both.color, depth, palette), shown(both.bgcolor, depth, palette)
+    return (pair[1], pair[0]) if both.reverse else pair
+
+
+def ground_of(theme: Theme) -> Style:
+    return Style(color=theme.colors["foreground"], bgcolor=theme.colors["background"])
+
+
+@pytest.mark.parametrize("palette", [_XTERM, _VGA], ids=["xterm", "vga"])
+@pytest.mark.parametrize("depth", _COLOURED)
+def test_every_token_is_readable_bare_and_under_every_mark(theme: Theme, depth: Depth, palette: list[str]) -> None:
+    theme = theme.at(depth)
+    styles, ground = token_styles(theme), ground_of(theme)
+    weak = {}
+    for name in [*LOOKS, *(THINKING + name for name in LOOKS)]:
+        for mark in (None, *MARKS):
+            style = styles[name] + (styles[f"mark-{mark}"] if mark else Style.null())
+            ratio = contrast(*drawn(style, ground, depth, palette))
+            if ratio < 4.5:
+                weak[name, mark] = ratio
+
+    assert weak == {}
+
+
+@pytest.mark.parametrize("palette", [_XTERM, _VGA], ids=["xterm", "vga"])
+@pytest.mark.parametrize("depth", _COLOURED)
+def test_all_other_text_is_readable(theme: Theme, depth: Depth, palette: list[str]) -> None:
+    theme = theme.at(depth)
+    names = ["foreground", "primary", "accent", "error", "success", "warning"]
+    colors = {name: theme.colors[name] for name in names} | {"text-muted": theme.variables["text-muted"]}
+    ground = ground_of(theme)
+    weak = {
+        name: ratio
+        for name, color in colors.items()
+        if (ratio := contrast(*drawn(Style(color=color), ground, depth, palette))) < 4.5
     }
-    weak["text-muted"] = contrast(theme.variables["text-muted"], background)
+    code = ground + token_styles(theme)["code"]
+    weak |= {
+        name: ratio
+        for name in CODE
+        if (ratio := contrast(*drawn(Style.parse(theme.code[name].style), code, depth, palette))) < 4.5
+    }
 
-    assert {name: ratio for name, ratio in weak.items() if ratio < 4.5} == {}
+    assert weak == {}
 
 
-def test_thinking_is_dimmer_and_still_readable(theme: Theme) -> None:
-    styles = token_styles(theme)
+@pytest.mark.parametrize("depth", list(Depth))
+def test_origins_are_apart_at_every_depth(theme: Theme, depth: Depth) -> None:
+    theme = theme.at(depth)
+    styles, ground = token_styles(theme), ground_of(theme)
+    for before in ("", THINKING):
+        kinds = {
+            "draft": [styles[before + name] for name in LOOKS[:GRADES]],
+            **{name: [styles[before + name]] for name in LOOKS[GRADES:]},
+        }
+        for (one, first), (other, second) in combinations(kinds.items(), 2):
+            for a in first:
+                for b in second:
+                    assert sent(ground + a, depth) != sent(ground + b, depth), (one, other)
+
+
+def sent(style: Style, depth: Depth) -> str:
+    """What Rich writes to the terminal."""
+    system = {
+        Depth.TRUECOLOR: ColorSystem.TRUECOLOR,
+        Depth.EIGHT_BIT: ColorSystem.EIGHT_BIT,
+        Depth.STANDARD: ColorSystem.STANDARD,
+    }.get(depth, ColorSystem.STANDARD)
+    return style.render("x", color_system=system)
+
+
+def test_draft_positions_are_apart_with_256_colours(theme: Theme) -> None:
+    styles = token_styles(theme.at(Depth.EIGHT_BIT))
+
+    assert len({sent(styles[name], Depth.EIGHT_BIT) for name in LOOKS[:GRADES]}) == GRADES
+
+
+def test_three_draft_positions_are_apart_with_16_colours(theme: Theme) -> None:
+    styles = token_styles(theme.at(Depth.STANDARD))
+
+    assert len({sent(styles[name], Depth.STANDARD) for name in LOOKS[:3]}) == 3
+
+
+@pytest.mark.parametrize("depth", list(Depth))
+def test_marks_are_apart_at_every_depth(theme: Theme, depth: Depth) -> None:
+    theme = theme.at(depth)
+    styles, ground = token_styles(theme), ground_of(theme)
+    for origin in ("accepted-1", "target", "plain"):
+        marked = {sent(ground + styles[origin], depth)}
+        marked |= {sent(ground + styles[origin] + styles[f"mark-{mark}"], depth) for mark in MARKS}
+
+        assert len(marked) == 1 + len(MARKS), origin
+
+
+def test_no_colour_is_left_where_there_is_none(theme: Theme) -> None:
+    theme = theme.at(Depth.MONO)
+
+    assert set(theme.colors.values()) | set(theme.variables.values()) == {"default"}
+    for style in token_styles(theme).values():
+        assert style.color is None or style.color.is_default
+        assert style.bgcolor is None
+
+
+@pytest.mark.parametrize(
+    ("system", "no_color", "depth"),
+    [
+        ("truecolor", False, Depth.TRUECOLOR),
+        ("256", False, Depth.EIGHT_BIT),
+        ("standard", False, Depth.STANDARD),
+        ("windows", False, Depth.STANDARD),
+        ("truecolor", True, Depth.MONO),
+        (None, False, Depth.MONO),
+    ],
+)
+def test_the_depth_is_what_the_console_shows(system: str | None, no_color: bool, depth: Depth) -> None:
+    assert depth_of(system, no_color=no_color) is depth
+
+
+@pytest.mark.parametrize("depth", [Depth.STANDARD, Depth.MONO])
+def test_with_few_colours_no_part_of_the_screen_is_left_to_the_terminal(theme: Theme, depth: Depth) -> None:
+    theme = theme.at(depth)
+    generated = textual_theme(theme).to_color_system().generate()
+
+    assert generated["footer-item-background"] == f"ansi_{theme.colors['background']}"
+    assert generated["ansi-background"] == f"ansi_{theme.colors['background']}"
+    assert generated["text"] == f"ansi_{theme.colors['foreground']}"
+
+
+@pytest.mark.parametrize("depth", list(Depth))
+def test_every_part_of_code_stands_on_the_ground_of_code(theme: Theme, depth: Depth) -> None:
+    styles = token_styles(theme.at(depth))
+
+    assert {styles[f"code-{name}"].bgcolor for name in CODE} == {styles["code"].bgcolor}
+    assert styles["code-keyword"] != styles["code-comment"] != styles["code"]
+
+
+def test_thinking_is_dimmer(theme: Theme) -> None:
+    background = theme.colors["background"]
     for name in LOOKS:
-        faded = styles[THINKING + name].color
+        usual, faded = theme.looks[name].color, theme.thinking_looks[name].color
+        assert usual is not None
         assert faded is not None
-        ratio = contrast(faded.name, theme.colors["background"])
-        assert 3 <= ratio < contrast(theme.looks[name].color, theme.colors["background"])
+        assert contrast(faded, background) < contrast(usual, background)
 
 
 @pytest.mark.parametrize("vision", list(_VISION))
 def test_draft_and_target_are_apart_for_every_kind_of_colour_vision(theme: Theme, vision: str) -> None:
-    target = seen(theme.looks["target"].color, vision)
+    target = seen(str(theme.looks["target"].color), vision)
     for grade in range(1, GRADES + 1):
-        draft = seen(theme.looks[f"accepted-{grade}"].color, vision)
+        draft = seen(str(theme.looks[f"accepted-{grade}"].color), vision)
 
         assert math.dist(draft, target) > 25, grade
 
 
 def test_neighbouring_draft_positions_are_apart(theme: Theme) -> None:
-    drafts = [seen(theme.looks[f"accepted-{grade}"].color, "usual") for grade in range(1, GRADES + 1)]
+    drafts = [seen(str(theme.looks[f"accepted-{grade}"].color), "usual") for grade in range(1, GRADES + 1)]
 
     assert min(math.dist(a, b) for a, b in pairwise(drafts)) > 8
 
@@ -135,8 +298,17 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, text: str) -> None:
     [
         ('primary = "#6cb6ff"', 'primary = "blue"', "colors.primary"),
         ('border = "#6cb6ff"', 'border = "#6cb"', "variables.border"),
-        ('    { color = "#ddbfff" },\n', "", "8 entries"),
+        ('    { color = "#ddbfff", sixteen = "bright_green" },\n', "", "8 entries"),
         ('style = "bold"', 'style = "loud"', "'loud'"),
+        ('mono = "reverse"', 'mono = "blink"', "'blink'"),
+        ('sixteen = "bright_cyan"', 'sixteen = "teal"', "'teal'"),
+        ('sixteen = "bright_white on red"', 'sixteen = "white red"', "marks.found"),
+        ('sixteen = "black on bright_white"', 'sixteen = "black on cream"', "'cream'"),
+        ('sixteen = "bright_cyan"', 'sixteem = "bright_cyan"', "'sixteem'"),
+        ('background = "#1a2a48"', 'background = "navy"', "marks.step"),
+        ('panel = "black"', 'panel = "#000000"', "sixteen.panel"),
+        ("cursor = {", "curser = {", "marks.cursor"),
+        ("keyword = {", "keywords = {", "code.keyword"),
         ("fade = 0.3", "fade = 3", "from 0 to 1"),
         ("dark = true", 'dark = "yes"', "dark = true or dark = false"),
         ("[thinking]", "[thoughts]", "'thoughts'"),
