@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+# Textual reads these when it is imported: what tests see must not depend on the terminal that runs them.
+os.environ["COLORTERM"] = "truecolor"
+os.environ.pop("NO_COLOR", None)
+
 REQUIRED = "SPECCHAT_REQUIRE_ENGINES"
 """Set in CI: a skipped engine test is then a failure, and a run without any engine test fails."""
 

@@ -19,6 +19,11 @@ def last_server_file() -> Path:
     return platformdirs.user_state_path(_APP) / "last-server.json"
 
 
+def crash_directory() -> Path:
+    """Where reports of errors of the program's own go."""
+    return platformdirs.user_log_path(_APP)
+
+
 def default_export_directory() -> Path:
     """Where exports go unless the user says otherwise: the folder that the app was started in."""
     return Path.cwd()
