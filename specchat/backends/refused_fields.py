@@ -18,10 +18,24 @@ KNOWN_FIELDS = (
     "top_p",
     "seed",
     "stop",
+    "top_k",
+    "min_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+    "chat_template_kwargs",
+    "chat_template",
+    "continue_final_message",
+    "add_generation_prompt",
 )
 """Names that a refusal may blame. `max_completion_tokens` is what `max_tokens` is sent as where that is refused."""
 
-_INSIDE = {"continuous_usage_stats": "stream_options", "include_usage": "stream_options"}
+_INSIDE = {
+    "continuous_usage_stats": "stream_options",
+    "include_usage": "stream_options",
+    # vLLM with a Mistral tokenizer says "chat_template is not supported" to this field.
+    "chat_template": "chat_template_kwargs",
+}
 """Fields of fields: only the outer one can be left out."""
 
 _REFUSAL = re.compile(

@@ -13,8 +13,15 @@ _LOSSES = {
     "seed": "the reply cannot be repeated",
     "top_p": "its own value is used",
     "temperature": "its own value is used",
+    "top_k": "its own value is used",
+    "min_p": "its own value is used",
+    "presence_penalty": "its own value is used",
+    "frequency_penalty": "its own value is used",
+    "repetition_penalty": "its own value is used",
+    "chat_template_kwargs": "the model thinks, or does not, as it was set up to",
     "max_completion_tokens": "the reply ends where the server ends it",
 }
+"""Fields that a reply can do without. Those that ask for a continuation are none: it would be another reply."""
 
 
 def request_body(request: ChatRequest, model: str, left_out: Collection[str] = ()) -> dict[str, object]:
@@ -38,11 +45,36 @@ def request_body(request: ChatRequest, model: str, left_out: Collection[str] = (
         "top_p": sampling.top_p,
         "seed": sampling.seed,
         "stop": list(sampling.stop) or None,
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p,
+        "presence_penalty": sampling.presence_penalty,
+        "frequency_penalty": sampling.frequency_penalty,
+        "repetition_penalty": sampling.repetition_penalty,
+        "chat_template_kwargs": None if sampling.thinking is None else _thinking(model, on=sampling.thinking),
+        # vLLM's names. With a generation prompt the message would be closed and a new one begun.
+        "continue_final_message": True if request.continues else None,
+        "add_generation_prompt": False if request.continues else None,
     }
     for name, other in _REPLACEMENTS.items():
         if name in left_out and other not in left_out:
             fields[other] = fields.get(name)
     return {name: value for name, value in fields.items() if value is not None and name not in left_out}
+
+
+def _thinking(model: str, *, on: bool) -> dict[str, object]:
+    """What tells a chat template to think or not: each family has its own word, and ignores those of the others.
+
+    A server may serve a model under any name, so only a name that says its family narrows the words down.
+    """
+    name = model.lower().replace("_", "-")
+    minimax: dict[str, object] = {"thinking_mode": "enabled" if on else "disabled"}
+    if "minimax-m3" in name:
+        return minimax
+    if any(family in name for family in ("qwen", "glm", "smollm3")):
+        return {"enable_thinking": on}
+    if "deepseek" in name:
+        return {"thinking": on}
+    return {**minimax, "enable_thinking": on, "thinking": on}
 
 
 def can_leave_out(fields: Collection[str], body: dict[str, object]) -> tuple[str, ...]:

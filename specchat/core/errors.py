@@ -9,6 +9,7 @@ SpecchatError
 │   ├── ModelNotServed        404 for the model
 │   ├── PromptTooLong         the context is smaller than the prompt and what was asked for
 │   └── FieldRefused          the server does not know a field of the request
+├── NothingToRepeat           no reply that could be asked again or continued now
 └── StreamBroken              the reply began and did not come to its end
 """
 
@@ -86,6 +87,10 @@ class FieldRefused(ServerRefused):
     def __init__(self, message: str, hint: str = "", *, status: int | None = None, fields: Sequence[str] = ()) -> None:
         super().__init__(message, hint, status=status)
         self.fields = tuple(fields)
+
+
+class NothingToRepeat(SpecchatError):
+    """There is no reply that could be replaced or continued now."""
 
 
 class StreamBroken(SpecchatError):

@@ -27,6 +27,8 @@ def reply_object(turn: Turn) -> dict[str, object]:
         "outcome": str(reply.outcome),
         "model": reply.model,
         "server": server_object(turn.server),
+        "replaced": turn.replaced,
+        "continues": turn.continues,
         "request": {"prompt": turn.prompt, **turn.request, "id": reply.request_id, "speculating": reply.speculating},
         "tokens": [
             {

@@ -6,10 +6,11 @@ from contextlib import aclosing, suppress
 
 from specchat.core.conversation import Conversation, Turn
 from specchat.core.counters import CounterReading, check_steps
-from specchat.core.errors import SpecchatError, StreamBroken
+from specchat.core.errors import NothingToRepeat, SpecchatError, StreamBroken
 from specchat.core.events import Event, PiecesLearned, PiecesUnavailable
 from specchat.core.reply import Outcome, Reply
 from specchat.core.server import ServerInfo
+from specchat.session.continuing import continuation_error, continuation_notes
 from specchat.session.ports import ChatBackend, ChatRequest, Clock, Message, Sampling
 
 _PIECES_PATIENCE_SECONDS = 3.0
@@ -55,6 +56,7 @@ class ChatSession:
         self.speculating = True
         self._stop_requested = False
         self._producer: asyncio.Task[None] | None = None
+        self._busy = False
 
     @property
     def has_baseline(self) -> bool:
@@ -65,6 +67,10 @@ class ChatSession:
     def server(self) -> ServerInfo:
         """The server that the next prompt goes to."""
         return self._servers[self.speculating][1]
+
+    async def read_counters(self, *, speculating: bool) -> CounterReading | None:
+        """The counters of one of the servers; None where there are none to read, or no such server. Never raises."""
+        return await self._servers[speculating][0].read_counters() if speculating in self._servers else None
 
     @property
     def current(self) -> Turn | None:
@@ -88,20 +94,88 @@ class ChatSession:
         if self._producer is not None:
             self._producer.cancel()
 
-    async def ask(self, prompt: str, *, idle_limit_seconds: float | None = None) -> AsyncGenerator[int, None]:
+    def ask(self, prompt: str, *, idle_limit_seconds: float | None = None) -> AsyncGenerator[int, None]:
         """Ask, and yield the index of the first token that changed, each time something did.
 
         The turn is the last of `conversation` from the first yield on. The iterator ends when the reply has ended in
-        one of FINISHED, STOPPED or FAILED; a failure is not raised but kept in `reply.error`.
+        one of FINISHED, STOPPED or FAILED; a failure is not raised but kept in `reply.error`. That holds for
+        `regenerate`, `resend` and `go_on` too.
 
         Args:
             prompt: What the user says.
             idle_limit_seconds: Fail when nothing comes for so long; None waits for ever (the user can stop).
         """
+        return self._replied(prompt, idle_limit_seconds)
+
+    def regenerate(self, *, idle_limit_seconds: float | None = None) -> AsyncGenerator[int, None]:
+        """Ask the last prompt again, in a new turn; the last reply and what continues it stay, marked as replaced.
+
+        Raises:
+            NothingToRepeat: At once, if nothing was asked yet or a reply is running.
+        """
+        answer = self._last_answer()
+        if not answer:
+            raise NothingToRepeat("There is no reply to replace yet.", "Ask something first.")
+        index = len(self.conversation.turns) - len(answer)
+        return self._replied(answer[0].prompt, idle_limit_seconds, replaces=index)
+
+    def resend(self, index: int, prompt: str, *, idle_limit_seconds: float | None = None) -> AsyncGenerator[int, None]:
+        """Ask something else in the place of an earlier prompt; its turn and all after it stay, marked as replaced.
+
+        Args:
+            index: Of the turn whose prompt is replaced; for one that continues a reply, that reply's.
+            prompt: What the user says instead.
+            idle_limit_seconds: As for `ask`.
+
+        Raises:
+            NothingToRepeat: At once, if there is no such turn or a reply is running.
+        """
+        self._last_answer()
+        if not 0 <= index < len(self.conversation.turns):
+            raise NothingToRepeat("There is no such prompt to change.", "Ask something first.")
+        return self._replied(prompt, idle_limit_seconds, replaces=self.conversation.question_of(index))
+
+    def go_on(self, *, idle_limit_seconds: float | None = None) -> AsyncGenerator[int, None]:
+        """Let the last reply go on where it ended, in a turn that continues it. A finished one may end at once.
+
+        The server is given the answer without its thinking, as it is for every later prompt. A server that refuses to
+        continue fails the turn with a sentence: it is never asked for another answer instead.
+
+        Raises:
+            NothingToRepeat: At once, if there is no answer to continue, it calls tools, or a reply is running.
+        """
+        answer = self._last_answer()
+        if not answer:
+            raise NothingToRepeat("There is no reply to continue yet.", "Ask something first.")
+        replies = [turn.reply for turn in answer]
+        if any(reply.tool_calls for reply in replies):
+            raise NothingToRepeat("A reply that calls a tool cannot be continued.", "Ask again with /regenerate.")
+        if not any(reply.text.strip() for reply in replies):
+            thought = any(reply.reasoning for reply in replies)
+            raise NothingToRepeat(
+                "The reply ended while it was thinking, and thinking cannot be continued."
+                if thought
+                else "The last reply has no text to continue.",
+                "Give it more room with /max, then /regenerate." if thought else "Ask again with /regenerate.",
+            )
+        return self._replied("", idle_limit_seconds, continues=True)
+
+    def _last_answer(self) -> list[Turn]:
+        if self._busy:
+            raise NothingToRepeat("A reply is running.", "Stop it with Esc first; what came stays.")
+        return self.conversation.last_answer()
+
+    async def _replied(
+        self, prompt: str, idle_limit: float | None, *, replaces: int | None = None, continues: bool = False
+    ) -> AsyncGenerator[int, None]:
         side = self.speculating  # what the user switches meanwhile is for the next prompt
         backend, server = self._servers[side]
-        history = [Message(role, content) for role, content in self.conversation.history()]
-        request = ChatRequest((*history, Message("user", prompt)), self.sampling)
+        if replaces is not None:
+            self.conversation.replace_from(replaces)
+        messages = [Message(role, content) for role, content in self.conversation.history()]
+        if not continues:
+            messages.append(Message("user", prompt))
+        request = ChatRequest(tuple(messages), self.sampling, continues=continues)
         self._stop_requested = False
         reply = Reply(
             self._clock(),
@@ -110,17 +184,25 @@ class ChatSession:
             speculating=side if self.has_baseline else None,
             model=server.model,
         )
-        self.conversation.turns.append(Turn(prompt, reply, server, _parameters(self.sampling)))
-        yield 0
-        before = await backend.read_counters()
-        reply.clock.sent_at = self._clock()
-        async with aclosing(self._grow(backend, request, reply, idle_limit_seconds)) as growth:
-            async for changed in growth:
-                yield changed
-        checked = await self._check(backend, before, reply)
-        if reply.reported is not None:
-            self._servers[side] = (backend, server.with_draft_length(reply.reported.draft_length))
-        yield 0 if checked is None else checked
+        self.conversation.turns.append(Turn(prompt, reply, server, self.sampling.given(), continues=continues))
+        self._busy = True
+        try:
+            yield 0
+            before = await backend.read_counters()
+            reply.clock.sent_at = self._clock()
+            async with aclosing(self._grow(backend, request, reply, idle_limit)) as growth:
+                async for changed in growth:
+                    yield changed
+            checked = await self._check(backend, before, reply)
+            if reply.reported is not None:
+                self._servers[side] = (backend, server.with_draft_length(reply.reported.draft_length))
+            if continues:
+                reply.notes += continuation_notes(messages[-1].content, reply.text, server)
+            yield 0 if checked is None else checked
+        finally:
+            self._busy = False
+            if reply.is_running:  # whoever asked went away before the request was sent
+                reply.end(Outcome.STOPPED, None)
 
     async def _grow(
         self, backend: ChatBackend, request: ChatRequest, reply: Reply, idle_limit: float | None
@@ -146,7 +228,7 @@ class ChatSession:
                     yield changed
             async for event in pieces.rest(reply):
                 reply.add(event)
-            outcome, error = self._outcome(reply, error)
+            outcome, error = self._outcome(reply, continuation_error(error) if request.continues else error)
         finally:
             self._producer.cancel()
             with suppress(asyncio.CancelledError):
@@ -272,14 +354,3 @@ class _PieceFetcher:
     def _deliver(self, task: asyncio.Task[Event]) -> None:
         if not task.cancelled():
             self._queue.put_nowait(task.result())
-
-
-def _parameters(sampling: Sampling) -> dict[str, object]:
-    given = {
-        "max_tokens": sampling.max_tokens,
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "seed": sampling.seed,
-        "stop": list(sampling.stop) or None,
-    }
-    return {name: value for name, value in given.items() if value is not None}

@@ -1,7 +1,7 @@
 """What a session needs from the outside world. Adapters are chosen in `specchat.wiring` alone."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from specchat.core.counters import CounterReading
@@ -18,6 +18,25 @@ class Sampling:
     top_p: float | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    """Texts that end a reply."""
+    top_k: int | None = None
+    """How many of the likeliest tokens are drawn from; -1 for all."""
+    min_p: float | None = None
+    """Least probability of a token, as a share of the likeliest one's."""
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repetition_penalty: float | None = None
+    thinking: bool | None = None
+    """Should the model think first? Goes to the chat template, which may know no such thing."""
+
+    def given(self) -> dict[str, object]:
+        """The parameters that are set, by name, ready for JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if value is not None and value != ()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,8 @@ class ChatRequest:
 
     messages: tuple[Message, ...]
     sampling: Sampling = field(default_factory=Sampling)
+    continues: bool = False
+    """Is the last message the beginning of the reply that is asked for?"""
 
 
 class Clock(Protocol):

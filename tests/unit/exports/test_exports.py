@@ -47,6 +47,15 @@ def test_the_object_has_every_promised_key() -> None:
     assert evidence["acceptance_length"] == "reported"
 
 
+def test_a_replaced_reply_and_one_that_continues_another_are_marked() -> None:
+    replaced, continuing = turn(EXACT), turn(EXACT)
+    replaced.replaced = continuing.continues = True
+    assert [reply_object(one)["replaced"] for one in (replaced, continuing)] == [True, False]
+    assert [reply_object(one)["continues"] for one in (replaced, continuing)] == [False, True]
+    rows = list(csv.DictReader(io.StringIO(session_csv([replaced, continuing]))))
+    assert [(row["replaced"], row["continues"]) for row in rows] == [("True", "False"), ("False", "True")]
+
+
 def test_a_failure_keeps_the_text_and_says_why() -> None:
     reply = Reply(0.0)
     reply.add(chunk(1.0, "Half", 1))
