@@ -1,7 +1,7 @@
 """Reads a server's Prometheus page into a CounterReading. Pure; knows the names that each server uses.
 
-Counters are summed over engines (data parallel) and taken for one model. `_created` series, which hold times, are
-never counted, and a page that only speaks of other models is no reading at all.
+Counters are summed over engines (data parallel), shares averaged, and both taken for one model. `_created` series,
+which hold times, are never counted, and a page that only speaks of other models is no reading at all.
 """
 
 import math
@@ -12,8 +12,14 @@ from dataclasses import dataclass, field
 from specchat.core.counters import CounterReading
 
 _WANTED = re.compile(
-    r"(vllm|llamacpp|sglang)[:_](spec_decode_num_|num_(re|ru|qu)|request_success|generation_tokens|requests_)"
+    r"^[^\S\n]*((?:vllm|llamacpp|sglang)[:_]"
+    r"(?:spec_decode_num_|num_re|num_ru|num_qu|request_success|generation_tokens|requests_"
+    r"|kv_cache_usage_|gpu_cache_usage_perc|token_usage|gen_throughput)"
+    # The creation times of counters, and the parts of a sum, are half of what would be left.
+    r"(?!\w*(?:_created|_by_reason)\b).*)",
+    re.MULTILINE,
 )
+"""Lines worth parsing: a page is read every second, and most of it is histograms."""
 _PREFIX = re.compile(r"^[a-z]+[:_]")
 _VLLM = re.compile(r"^\ufeff?\s*vllm[:_]\w", re.MULTILINE)
 
@@ -30,6 +36,11 @@ _NAMES = {
     "num_requests": "finished",
     "requests_processing": "running",
     "requests_deferred": "waiting",
+    "kv_cache_usage_perc": "kv_cache_usage",
+    "kv_cache_usage_ratio": "kv_cache_usage",
+    "gpu_cache_usage_perc": "kv_cache_usage_before",
+    "token_usage": "kv_cache_usage",
+    "gen_throughput": "tokens_per_second",
 }
 """Without the `_total` of counters, which some collectors cut off."""
 _PER_POSITION = "spec_decode_num_accepted_tokens_per_pos"
@@ -46,6 +57,8 @@ class _Sample:
 @dataclass(slots=True)
 class _Sums:
     totals: dict[str, float] = field(default_factory=dict)
+    series: dict[str, int] = field(default_factory=dict)
+    """How many samples each total is the sum of."""
     positions: dict[int, float] = field(default_factory=dict)
 
     def add(self, sample: _Sample) -> None:
@@ -56,6 +69,7 @@ class _Sums:
                 self.positions[int(position)] = self.positions.get(int(position), 0) + sample.value
         elif (key := _NAMES.get(name)) is not None:
             self.totals[key] = self.totals.get(key, 0) + sample.value
+            self.series[key] = self.series.get(key, 0) + 1
 
     def by_position(self) -> tuple[int, ...]:
         """The sums in order; empty where one is missing, since the others would then stand at a wrong place."""
@@ -65,6 +79,11 @@ class _Sums:
     def whole(self, key: str) -> int | None:
         value = self.totals.get(key)
         return None if value is None else round(value)
+
+    def share(self, *keys: str) -> float | None:
+        """The mean over engines, from 0 to 1, of the first key that the page has."""
+        key = next((key for key in keys if key in self.totals), None)
+        return None if key is None else min(1.0, self.totals[key] / self.series[key])
 
 
 def is_vllm_page(page: str) -> bool:
@@ -103,6 +122,8 @@ def parse_counters(page: str, model: str | None) -> CounterReading | None:
         waiting=sums.whole("waiting"),
         finished=sums.whole("finished"),
         generated=sums.whole("generated"),
+        kv_cache_usage=sums.share("kv_cache_usage", "kv_cache_usage_before"),
+        tokens_per_second=sums.totals.get("tokens_per_second"),
     )
 
 
@@ -111,11 +132,10 @@ def _samples(page: str) -> Iterator[_Sample]:
     from prometheus_client.parser import text_string_to_metric_families
 
     series: dict[object, _Sample] = {}
-    for line in map(str.strip, page.removeprefix("\ufeff").split("\n")):
-        if not _WANTED.match(line):
-            continue
+    for line in _WANTED.findall(page.removeprefix("\ufeff")):
         try:
-            found = [sample for family in text_string_to_metric_families(line + "\n") for sample in family.samples]
+            families = text_string_to_metric_families(line.strip() + "\n")
+            found = [sample for family in families for sample in family.samples]
         except (ValueError, IndexError, KeyError):
             continue
         for sample in found:

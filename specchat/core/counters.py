@@ -29,6 +29,10 @@ class CounterReading:
     """Requests finished since the server started."""
     generated: int | None = None
     """Tokens generated since the server started."""
+    kv_cache_usage: float | None = None
+    """Share of the KV cache in use, from 0 to 1; the mean over engines."""
+    tokens_per_second: float | None = None
+    """Of all requests, where the server measures it itself because its count of tokens waits for a request's end."""
 
     @property
     def speculates(self) -> bool:

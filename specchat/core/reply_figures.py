@@ -38,7 +38,7 @@ class ReplyFigures:
 def figures_of(reply: Reply) -> ReplyFigures:
     """The figures of a reply as it stands."""
     counts, evidence = speculation_of(reply)
-    emitted = sum(step.emitted for step in reply.steps)
+    emitted = reply.tally.emitted
     laid = evidence is not Evidence.NONE and bool(reply.steps)
     accuracy = live_guess_accuracy(reply)
     tokens = reply.output_tokens
@@ -65,13 +65,33 @@ def figures_of(reply: Reply) -> ReplyFigures:
 def speculation_of(reply: Reply) -> tuple[SpeculationCounts | None, Evidence]:
     """The pooled counts of a reply, from the best source there is."""
     if reply.steps_are_reported:
-        return SpeculationCounts.of_steps(reply.steps, _draft_length(reply)), Evidence.REPORTED
+        return reply.tally.counts(_draft_length(reply)), Evidence.REPORTED
     if reply.reported is not None and not reply.reported.contradiction:
         return _of_report(reply.reported), Evidence.REPORTED
     merged = reply.live.merges_proven > 0 or (reply.check is not None and reply.check.verdict is Verdict.DIFFERS)
-    if merged or not any(step.is_drafted for step in reply.steps):
+    if merged or not reply.tally.steps:
         return None, Evidence.NONE
-    return SpeculationCounts.of_steps(reply.steps, _draft_length(reply)), Evidence.INFERRED
+    return reply.tally.counts(_draft_length(reply)), Evidence.INFERRED
+
+
+def tokens_per_step(reply: Reply, figures: ReplyFigures) -> tuple[int, ...] | None:
+    """How many steps yielded 1, 2, … tokens: entry i is the number of steps that yielded i + 1.
+
+    Counted over what the reply holds of steps for which something was drafted; None where nothing backs it. Without
+    the steps themselves the server's histogram stands in, in which the last step is not clipped to the reply's end.
+
+    Args:
+        reply: As it stands.
+        figures: Its figures.
+    """
+    if not figures.steps:
+        return None
+    if figures.evidence["steps"] == Evidence.REPORTED and not reply.steps_are_reported:
+        histogram = None if reply.reported is None else reply.reported.acceptance_histogram
+        return None if histogram is None else tuple(histogram)
+    yields = reply.tally.yields
+    longest = max(1 + len(figures.per_position_rate or ()), *yields)
+    return tuple(yields[tokens] for tokens in range(1, longest + 1))
 
 
 def cut_at_end(reply: Reply) -> int | None:
@@ -86,9 +106,12 @@ def live_guess_accuracy(reply: Reply) -> float | None:
     """Share of decided tokens whose live origin was right; None before something better than chunks arrived."""
     if not reply.steps_are_reported:
         return None
-    final = [token.label for token in reply.tokens if token.id is not None]
-    decided = [(a, b) for a, b in zip(reply.live.labels, final, strict=False) if b.origin is not Origin.UNKNOWN]
-    return sum(a.origin is b.origin for a, b in decided) / len(decided) if decided else None
+    decided = right = 0
+    for guess, final in zip(reply.live.labels, reply.labels, strict=False):
+        if final.origin is not Origin.UNKNOWN:
+            decided += 1
+            right += guess.origin is final.origin
+    return right / decided if decided else None
 
 
 def _draft_length(reply: Reply) -> int | None:

@@ -1,23 +1,25 @@
 """What the edges of the screen and the panels say about a session. Samples a running reply; owns no widget."""
 
-from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
 from specchat.core.reply_figures import figures_of
 from specchat.core.speculation import Origin, Token
 from specchat.session.chat import ChatSession
 from specchat.session.ports import Clock
-from specchat.ui.panels import drawing, edges
+from specchat.session.server_load import ServerLoad
+from specchat.ui.panels import edges
 from specchat.ui.panels.drawing import EdgeLine, Line
 from specchat.ui.panels.edges import Phase
-from specchat.ui.panels.model import TREND_BARS, PanelsView, facts_of, panels_of
+from specchat.ui.panels.folded import figures as figures_line
+from specchat.ui.panels.model import PanelsView, ServerView, facts_of, panels_of
 
 STEPS_PER_TICK = 4000
 """Each so many steps of a reply leave out one tick more."""
 PANELS_FROM_COLUMNS = 100
 """A narrower screen has the figures in its status instead."""
-_STATE_CELLS = 36
-"""What the status keeps free beside the figures."""
+_NARROW_COLUMNS = 80
+"""A narrower screen has shorter words at the right of its status."""
 _SHOWN_UNTOLD = 3
 """Draft positions in the legend where neither the server nor a reply told k."""
 
@@ -39,7 +41,9 @@ class Readout:
         """
         self._session = session
         self._clock = clock
-        self._rates: deque[float] = deque(maxlen=TREND_BARS)
+        self._rates: list[float] = []
+        """Of the moment, sampled over the whole reply."""
+        self._server = ServerView()
         self._grew = False
         """Did the reply change since the figures were renewed?"""
         self._ticks = 0
@@ -87,11 +91,30 @@ class Readout:
         self.panels = panels_of(
             turns,
             figures,
-            tuple(self._rates),
+            self._rates,
             draft_length=session.server.draft_length,
             comparable=session.has_baseline,
+            server=self._server,
         )
         self.facts = None if figures is None else facts_of(turns[-1].reply, figures)
+
+    def set_load(self, load: ServerLoad | None) -> bool:
+        """Show how busy the server is; returns whether that changed what the panels show.
+
+        Args:
+            load: As last read; None where the server tells nothing of it.
+        """
+        server = ServerView(load or ServerLoad(), tells=load is not None)
+        if server == self._server:
+            return False
+        self._server = server
+        self.panels = replace(self.panels, server=server)
+        return True
+
+    def forget_load(self) -> None:
+        """Another server is asked next: nothing is known of it."""
+        self._server = ServerView()
+        self.panels = replace(self.panels, server=self._server)
 
     def settle(self) -> None:
         """Count everything again: what a reply's end decided may have taken back what its stream seemed to show."""
@@ -106,13 +129,25 @@ class Readout:
         session = self._session
         return edges.head(session.server, speculating=session.speculating, has_baseline=session.has_baseline)
 
-    def status(self, *, running: bool, following: bool, width: int) -> EdgeLine:
-        """What goes on, with the figures where the screen has no room for panels.
+    def status(
+        self,
+        *,
+        running: bool,
+        following: bool,
+        width: int,
+        folded: bool | None = None,
+        queued: int = 0,
+        hint: str = "",
+    ) -> EdgeLine:
+        """What goes on, with the figures where the screen shows no panels.
 
         Args:
             running: Does a reply grow?
             following: Is the end of the transcript in sight?
             width: Cells of the screen.
+            folded: Are there no panels? None: there are, from PANELS_FROM_COLUMNS on.
+            queued: Prompts that wait for the reply's end.
+            hint: What the keys do at the moment, or "".
         """
         turns = self._session.conversation.turns
         reply = turns[-1].reply if running and len(turns) > self._turns_before else None
@@ -122,11 +157,15 @@ class Readout:
             silent = self._clock() - reply.clock.heard_at
         elif reply is not None:
             phase = Phase.CHECKING
+        without_panels = width < PANELS_FROM_COLUMNS if folded is None else folded
         return edges.status(
             phase,
             silent_seconds=silent,
             following=following,
-            figures=drawing.status_figures(self.panels, width - _STATE_CELLS) if width < PANELS_FROM_COLUMNS else "",
+            figures=figures_line(self.panels) if without_panels else (),
+            queued=queued,
+            hint=hint,
+            narrow=width < _NARROW_COLUMNS,
         )
 
     def legend(self) -> Line:
@@ -143,7 +182,6 @@ class Readout:
         )
 
     def _meet(self, tokens: Sequence[Token]) -> None:
-        for token in tokens:
-            if token.text:
-                self._origins.add(token.label.origin)
-                self._deepest = max(self._deepest, token.label.position or 0)
+        seen = {(token.label.origin, token.label.position) for token in tokens if token.text}
+        self._origins.update(origin for origin, _ in seen)
+        self._deepest = max(self._deepest, *(position or 0 for _, position in seen), 0)

@@ -1,4 +1,4 @@
-"""Figures as text. Plain functions of the panels' values; widths are fixed, so that figures stand still."""
+"""Figures as text: lines, bars and numbers of fixed widths, so that figures stand still. Knows no panel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,14 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from specchat.theming import GRADES
-from specchat.ui.panels.model import AcceptanceView, ComparisonView, PanelsView, PositionsView, RateView, ReplyView
-
 WIDTH = 28
 """Cells inside a panel."""
 NONE = "—"
 TIMES = "\N{MULTIPLICATION SIGN}"
+BETWEEN = " · "
+"""Set between the figures of one line."""
 _BARS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_BAR_CELLS = 18
-_SHARE_CELLS = 4
-"""Of one draft position, where all are in one line."""
 
 Run = tuple[str, str]
 """Text and the name of its look: "", "strong", "dim", "good", "bad", or an origin's."""
@@ -44,7 +40,7 @@ class EdgeLine:
     """One line with something at either edge; the left side gives way where there is too little room."""
 
     left: tuple[Run, ...]
-    """Runs, the least important last."""
+    """Runs, the least important last; a BETWEEN stands between two of them only."""
     right: tuple[Run, ...] = ()
 
 
@@ -61,15 +57,43 @@ def fit(edges: EdgeLine, width: int) -> Line:
             break
         left.append((text, look))
         room -= cell_len(text)
+    while left and left[-1][0] == BETWEEN:
+        left.pop()
     used = sum(cell_len(text) for text, _ in left)
     return Line((*left, (" " * max(1, width - used - right), ""), *edges.right))
 
 
+def condense(values: Sequence[float], most: int) -> tuple[float, ...]:
+    """At most so many means of successive groups.
+
+    Groups begin at fixed places and are twice as long when there is no room left, so that a bar stays where it is and
+    what it is for as long as can be.
+    """
+    group = 1
+    while len(values) > most * group:
+        group *= 2
+    if group == 1:
+        return tuple(values)
+    groups = [values[start : start + group] for start in range(0, len(values), group)]
+    return tuple(sum(part) / len(part) for part in groups)
+
+
 def sparkline(values: Sequence[float], low: float, high: float) -> str:
     """One bar for each value, the lowest bar at `low` and the highest at `high`."""
+    return chart(values, low, high, 1)[0]
+
+
+def chart(values: Sequence[float], low: float, high: float, rows: int) -> list[str]:
+    """Upright bars over some rows, the top row first; the lowest bar at `low` and the highest at `high`."""
     span = max(high - low, 1e-9)
-    levels = [round((min(max(value, low), high) - low) / span * (len(_BARS) - 1)) for value in values]
-    return "".join(_BARS[level] for level in levels)
+    steps = rows * len(_BARS)
+    levels = [1 + round((min(max(value, low), high) - low) / span * (steps - 1)) for value in values]
+    return ["".join(_slice(level - row * len(_BARS)) for level in levels) for row in range(rows - 1, -1, -1)]
+
+
+def _slice(level: int) -> str:
+    """What a bar of some eighths shows in one row."""
+    return " " if level <= 0 else _BARS[min(level, len(_BARS)) - 1]
 
 
 def bar(share: float, cells: int) -> str:
@@ -87,108 +111,14 @@ def number(value: float | None, digits: int, width: int) -> str:
     return next((text for text in shown if len(text) <= width or "." not in text), NONE).rjust(width)
 
 
-def draw_acceptance(view: AcceptanceView) -> list[Line]:
-    """Mean, now and trend, and what they rest on."""
-    top = view.highest or max(view.trend, default=2.0)
-    trend = sparkline(view.trend, 1.0, top)
-    first = line(
-        (number(view.mean, 2, 6), "strong"),
-        ("  now ", "dim"),
-        (number(view.now, 1, 4), ""),
-        (" " + trend.rjust(WIDTH - 17), "accent"),
-    )
-    return [first, line((view.evidence or f"{NONE} no reply yet", "dim"))]
-
-
-def draw_rate(view: RateView) -> list[Line]:
-    """Mean, now and trend."""
-    trend = sparkline(view.trend, 0.0, max(view.trend, default=1.0))
-    return [
-        line(
-            (number(view.mean, 1, 6), "strong"),
-            ("  now ", "dim"),
-            (number(view.now, 0, 4), ""),
-            (" " + trend.rjust(WIDTH - 17), "accent"),
-        )
-    ]
-
-
-def draw_positions(view: PositionsView) -> list[Line]:
-    """One bar for each draft position."""
-    count = len(view.rates) if view.rates is not None else view.positions or 0
-    if not count:
-        return [line((NONE, "dim"))]
-    lines = []
-    for index in range(count):
-        rate = None if view.rates is None else view.rates[index]
-        shown = f"{NONE:>6}" if rate is None else f"{number(rate * 100, 0, 4)} %"
-        look = f"accepted-{min(index + 1, GRADES)}"
-        lines.append(line((f"{index + 1:>2} ", "dim"), (bar(rate or 0.0, _BAR_CELLS), look), (shown, "")))
-    return lines
-
-
-def positions_line(view: PositionsView) -> Line:
-    """The shares in one line, as many of them as there is room for."""
-    if view.rates is None:
-        return line((NONE, "dim"))
-    runs: list[Run] = []
-    for index, rate in enumerate(view.rates[: (WIDTH - 2) // _SHARE_CELLS]):
-        runs.append((number(rate * 100, 0, 3) + " " * (_SHARE_CELLS - 3), f"accepted-{min(index + 1, GRADES)}"))
-    return line(*runs, ("%", "dim"))
-
-
-def draw_reply(view: ReplyView) -> list[Line]:
-    """Times and counts, with the figures one below the other."""
-    lines = [
-        line(("first token ", "dim"), (_milliseconds(view.first_token_ms), "")),
-        line(("step        ", "dim"), (_milliseconds(view.step_ms), "")),
-        line(("drafted    ", "dim"), (_count(view.drafted), ""), (" kept", "dim"), (_count(view.kept), "")),
-    ]
-    if view.cut:
-        lines.append(line(("past the end", "dim"), (f"{view.cut:5}", ""), (" accepted", "dim")))
-    lines += [line((text, "bad" if view.check_failed else "dim")) for text in wrap(view.check, WIDTH)]
-    return lines
-
-
-def draw_comparison(view: ComparisonView) -> list[Line]:
-    """Both rates, and how many times faster."""
-    if not view.possible:
-        return [line(("one server; a second one", "dim")), line(("comes with --baseline-url", "dim"))]
-    on, off = (number(value, 1, 6) for value in (view.on, view.off))
-    ratio = NONE if view.ratio is None else f"{view.ratio:.2f} {TIMES}"
-    return [
-        line(("● on  ", "dim"), (on, ""), (" t/s", "dim"), (ratio.rjust(WIDTH - 16), f"strong {_ratio_look(view)}")),
-        line(("○ off ", "dim"), (off, ""), (" t/s", "dim")),
-    ]
-
-
-def comparison_line(view: ComparisonView) -> Line:
-    """Both rates and their ratio in one line."""
-    on, off = (number(value, 1, 5) for value in (view.on, view.off))
-    ratio = NONE if view.ratio is None else f"{view.ratio:.2f} {TIMES}"
-    return line(
-        ("● ", "dim"), (on, ""), ("  ○ ", "dim"), (off, ""), (ratio.rjust(WIDTH - 16), f"strong {_ratio_look(view)}")
-    )
-
-
-def _ratio_look(view: ComparisonView) -> str:
-    return "dim" if view.ratio is None else "good" if view.ratio >= 1 else "bad"
-
-
-def status_figures(view: PanelsView, width: int) -> str:
-    """The panels in one line: as many of their figures, the most important first, as there is room for."""
-    parts = [f"AL {number(view.acceptance.mean, 2, 4).strip()}", f"{number(view.rate.mean, 1, 5).strip()} t/s"]
-    if view.comparison.possible:
-        ratio = view.comparison.ratio
-        parts.append(f"on/off {NONE if ratio is None else f'{ratio:.2f} {TIMES}'}")
-    if view.positions.rates:
-        shares = " ".join(f"{rate * 100:.0f}" for rate in view.positions.rates[:8])
-        parts.append(f"by position {shares} %")
-    elif view.acceptance.evidence:
-        parts.append(view.acceptance.evidence.removeprefix(f"{NONE} "))
-    while len(parts) > 1 and len(" · ".join(parts)) > width:
-        parts.pop()
-    return " · ".join(parts)
+def percent(value: float | None) -> str:
+    """Percent, right-aligned in five cells. Only what is all reads as all, and only nothing as nothing."""
+    if value is None:
+        return NONE.rjust(5)
+    rounded = round(value * 100)
+    if 0 < value < 1:
+        rounded = min(max(rounded, 1), 99)
+    return f"{rounded:3} %"
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -200,13 +130,3 @@ def wrap(text: str, width: int) -> list[str]:
         else:
             lines.append(word)
     return lines
-
-
-def _milliseconds(value: float | None) -> str:
-    if value is None:
-        return NONE.rjust(5)
-    return f"{value / 1000:5.2f} s" if value >= 10_000 else f"{value:5.0f} ms"
-
-
-def _count(value: int | None) -> str:
-    return (NONE if value is None else str(value)).rjust(6)

@@ -5,10 +5,12 @@ from enum import Enum, auto
 from specchat.core.harmless import one_line
 from specchat.core.server import ServerInfo
 from specchat.theming import GRADES
-from specchat.ui.panels.drawing import EdgeLine, Line, Run
+from specchat.ui.panels.drawing import BETWEEN, EdgeLine, Line, Run
 
 STALL_SECONDS = 3.0
 """Silence of a running reply that is worth a word."""
+_BEFORE_HINTS = 2
+"""Figures that matter more than what a key does: the acceptance length and the rate."""
 
 
 def head(server: ServerInfo, *, speculating: bool, has_baseline: bool) -> EdgeLine:
@@ -46,26 +48,39 @@ _STATES: dict[Phase, Run] = {
 }
 
 
-def status(phase: Phase, *, silent_seconds: float, following: bool, figures: str) -> EdgeLine:
+def status(
+    phase: Phase,
+    *,
+    silent_seconds: float,
+    following: bool,
+    figures: tuple[Run, ...] = (),
+    queued: int = 0,
+    hint: str = "",
+    narrow: bool = False,
+) -> EdgeLine:
     """What goes on.
 
     Args:
         phase: Of the last reply.
         silent_seconds: How long nothing has come.
         following: Is the end of the transcript in sight?
-        figures: The panels in one line, where there is no room for panels.
+        figures: The panels in one line, the most important first, where the screen shows no panels.
+        queued: Prompts that wait for the reply's end.
+        hint: What the keys do at the moment, or "".
+        narrow: Is there little room?
     """
     running = phase in {Phase.ASKED, Phase.ANSWERING}
     state = _STATES[phase]
     if running and silent_seconds > STALL_SECONDS:
         state = (f" ◌ waiting {silent_seconds:.0f} s …", "bad")
-    left: list[Run] = [state]
-    if running:
-        left.append((" · Esc stops", "dim"))
-    if figures:
-        left.append((f" · {figures}", ""))
-    right = () if following else (("↓ more below · End ", "strong accent"),)
-    return EdgeLine(tuple(left), right)
+    parts: list[Run] = [state]
+    if queued:
+        parts.append((f"{queued} queued", "accent"))
+    hints = (hint, "Esc stops" if running else "")
+    parts += [*figures[:_BEFORE_HINTS], *((text, "dim") for text in hints if text), *figures[_BEFORE_HINTS:]]
+    left = [run for part in parts for run in ((BETWEEN, "dim"), part)][1:]
+    mark = "↓ End " if narrow else "↓ more below · End "
+    return EdgeLine(tuple(left), () if following else ((mark, "strong accent"),))
 
 
 def legend(drafts: int, *, plain: bool, unknown: bool) -> Line:

@@ -1,18 +1,23 @@
 """What the panels show, as frozen values. Takes figures from the core and computes none of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from specchat.core.conversation import Turn
 from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.reply import Outcome, Reply
-from specchat.core.reply_figures import ReplyFigures
-from specchat.core.speculation import Evidence, Step
+from specchat.core.reply_figures import ReplyFigures, tokens_per_step
+from specchat.core.speculation import Evidence
+from specchat.core.timing import WINDOW_SECONDS
+from specchat.session.server_load import ServerLoad
+from specchat.ui.panels.drawing import condense
 
 NOW_STEPS = 12
-"""Steps that "now" is taken over."""
-TREND_BARS = 10
+"""The fewest steps that "now" is taken over; a fast reply's are those of the rate's window."""
+TREND_BARS = 28
+"""The most bars of a trend, which spans the whole reply."""
 _STEPS_PER_BAR = 4
+"""The fewest; twice as many as often as the bars would become too many."""
 COMPARABLE_TOKENS = 16
 """Shorter replies say little about speed, and are left out of the comparison."""
 
@@ -25,7 +30,7 @@ class AcceptanceView:
     now: float | None = None
     """Of the last steps, while the reply runs."""
     trend: tuple[float, ...] = ()
-    """Of successive groups of steps."""
+    """Of successive groups of steps, over the whole reply."""
     highest: float | None = None
     """k + 1, where k is known."""
     evidence: str = ""
@@ -38,7 +43,19 @@ class RateView:
 
     mean: float | None = None
     now: float | None = None
+    """Of the last two seconds, while the reply runs."""
     trend: tuple[float, ...] = ()
+    """Samples of "now" over the whole reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class YieldsView:
+    """How many tokens the steps yielded."""
+
+    steps: tuple[int, ...] | None = None
+    """Entry i: steps that yielded i + 1 tokens."""
+    positions: int | None = None
+    """k, where it is known before any figure is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +74,18 @@ class ReplyView:
     first_token_ms: float | None = None
     step_ms: float | None = None
     """Decode time over steps."""
+    steps: int | None = None
+    evidence: str = ""
+    """Where the counts come from, in a word; "" where there are none."""
     drafted: int | None = None
     kept: int | None = None
     cut: int | None = None
     """Proposals accepted past the end of the reply."""
+    live_right: float | None = None
+    """Share of tokens whose origin was shown rightly while the reply ran."""
     check: str = ""
-    """The counters' verdict."""
+    """The counters' verdict as a sentence; "" where there is none to tell."""
+    verdict: Verdict | None = None
     check_failed: bool = False
 
 
@@ -85,14 +108,25 @@ class ComparisonView:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerView:
+    """What all clients ask of the server."""
+
+    load: ServerLoad = field(default_factory=ServerLoad)
+    tells: bool | None = None
+    """Does its metrics page speak of load? None before it was first read."""
+
+
+@dataclass(frozen=True, slots=True)
 class PanelsView:
     """Everything beside the transcript."""
 
     acceptance: AcceptanceView = AcceptanceView()
     rate: RateView = RateView()
     positions: PositionsView = PositionsView()
+    yields: YieldsView = YieldsView()
     reply: ReplyView = ReplyView()
     comparison: ComparisonView = ComparisonView()
+    server: ServerView = ServerView()
 
 
 def panels_of(
@@ -102,6 +136,7 @@ def panels_of(
     *,
     draft_length: int | None,
     comparable: bool,
+    server: ServerView = ServerView(),
 ) -> PanelsView:
     """The panels after some turns.
 
@@ -111,10 +146,16 @@ def panels_of(
         rates: Tokens per second of the moment, sampled while that reply came.
         draft_length: k of the server that is asked next.
         comparable: Is there a second server?
+        server: How busy the server is.
     """
     comparison = comparison_of(turns, possible=comparable)
     if not turns or figures is None:
-        return PanelsView(positions=PositionsView(positions=draft_length), comparison=comparison)
+        return PanelsView(
+            positions=PositionsView(positions=draft_length),
+            yields=YieldsView(positions=draft_length),
+            comparison=comparison,
+            server=server,
+        )
     reply = turns[-1].reply
     k = reply.draft_length if reply.reported is None else reply.reported.draft_length
     return PanelsView(
@@ -122,11 +163,13 @@ def panels_of(
         rate=RateView(
             mean=figures.tokens_per_second,
             now=reply.clock.rate_now if reply.is_running else None,
-            trend=tuple(rates[-TREND_BARS:]),
+            trend=condense(rates, TREND_BARS),
         ),
         positions=PositionsView(figures.per_position_rate, k),
+        yields=YieldsView(tokens_per_step(reply, figures), k),
         reply=_counts(reply, figures),
         comparison=comparison,
+        server=server,
     )
 
 
@@ -164,17 +207,28 @@ def _acceptance(reply: Reply, figures: ReplyFigures, k: int | None) -> Acceptanc
     if figures.acceptance_length is None:
         return AcceptanceView(highest=None if not k else k + 1, evidence=_why_none(reply, k))
     # Groups begin at fixed steps, so that a bar stays what it was while newer ones come.
-    complete = len(reply.steps) // _STEPS_PER_BAR * _STEPS_PER_BAR
-    starts = range(max(0, complete - TREND_BARS * _STEPS_PER_BAR), complete, _STEPS_PER_BAR)
-    groups = [_drafted(reply.steps[start : start + _STEPS_PER_BAR]) for start in starts]
-    latest = _drafted(reply.steps[-NOW_STEPS:])
+    size = _STEPS_PER_BAR
+    while len(reply.steps) // size > TREND_BARS:
+        size *= 2
+    complete = len(reply.steps) // size * size
+    bars = [reply.tally.mean_yield(start, start + size) for start in range(0, complete, size)]
+    # Fewer steps than the rate's window holds would be others at every look.
+    within = WINDOW_SECONDS * (reply.clock.rate_now or 0.0) / figures.acceptance_length
+    latest = len(reply.steps) - max(NOW_STEPS, round(within))
     return AcceptanceView(
         mean=figures.acceptance_length,
-        now=_mean_yield(latest) if reply.is_running and latest else None,
-        trend=tuple(_mean_yield(group) for group in groups if group),
+        now=reply.tally.mean_yield(latest, len(reply.steps)) if reply.is_running else None,
+        trend=tuple(mean for mean in bars if mean is not None),
         highest=None if not k else k + 1,
-        evidence="exact · reported by server" if evidence == Evidence.REPORTED else f"{evidence} · chunk sizes",
+        evidence=_WHERE_FROM.get(evidence, evidence),
     )
+
+
+_WHERE_FROM: dict[str, str] = {
+    Evidence.TRACED: "exact · traced in the server",
+    Evidence.REPORTED: "exact · reported by server",
+    Evidence.INFERRED: "inferred · chunk sizes",
+}
 
 
 def _why_none(reply: Reply, k: int | None) -> str:
@@ -189,27 +243,24 @@ def _why_none(reply: Reply, k: int | None) -> str:
     return "— nothing came" if reply.clock.first_at is None else "— no step with a draft"
 
 
-def _drafted(steps: Sequence[Step]) -> list[Step]:
-    return [step for step in steps if step.is_drafted]
-
-
-def _mean_yield(steps: Sequence[Step]) -> float:
-    return 1 + sum(step.accepted for step in steps) / len(steps)
-
-
 def _counts(reply: Reply, figures: ReplyFigures) -> ReplyView:
     span = _decode_span(reply, shortest=2)
     first = figures.time_to_first_token_s
     steps = len(reply.steps) if figures.steps is not None or reply.draft_length == 0 else 0
     check = reply.check
     told = check is not None and check.verdict is not Verdict.UNAVAILABLE and bool(reply.live.steps)
+    evidence = figures.evidence["steps"]
     return ReplyView(
         first_token_ms=None if first is None else first * 1000,
         step_ms=span[1] * 1000 / steps if span and steps else None,
+        steps=figures.steps,
+        evidence="" if evidence == Evidence.NONE else evidence,
         drafted=figures.drafted,
         kept=figures.accepted,
         cut=figures.cut,
+        live_right=figures.live_guess_accuracy,
         check=_check_sentence(check, figures.cut) if check is not None and told else "",
+        verdict=check.verdict if check is not None and told else None,
         # Exact figures stand in spite of merged chunks; only inferred ones fall with them.
         check_failed=check is not None and check.verdict is Verdict.DIFFERS and not reply.steps_are_reported,
     )

@@ -9,9 +9,9 @@ from textual.app import RenderResult
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from specchat.ui.panels.drawing import EdgeLine, Line, fit
+from specchat.ui.panels.drawing import WIDTH, EdgeLine, Line, fit, line
 
-_LOOKS = ("strong", "dim", "good", "bad", "accent")
+_LOOKS = ("strong", "dim", "good", "bad", "accent", "title", "rule")
 
 
 class LinesWidget(Widget):
@@ -27,28 +27,21 @@ class LinesWidget(Widget):
         & .lines--good { color: $success; }
         & .lines--bad { color: $error; }
         & .lines--accent { color: $primary; }
+        & .lines--title { color: $text-muted; text-style: bold; }
+        & .lines--rule { color: $border-blurred; }
     }
     """
     lines: reactive[tuple[Line, ...]] = reactive(())
 
-    def __init__(
-        self,
-        token_styles: Mapping[str, Style],
-        *,
-        title: str = "",
-        id: str | None = None,  # noqa: A002 - Textual's
-    ) -> None:
+    def __init__(self, token_styles: Mapping[str, Style], *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         """Start empty.
 
         Args:
             token_styles: Rich styles of the origins, by name.
-            title: Set into the border, where the style sheet gives one.
             id: For style sheets and queries.
         """
         super().__init__(id=id)
         self.token_styles = token_styles
-        if title:
-            self.border_title = title
 
     def set_token_styles(self, token_styles: Mapping[str, Style]) -> None:
         """Draw origins in other colours."""
@@ -58,12 +51,16 @@ class LinesWidget(Widget):
     def render(self) -> RenderResult:
         """The lines, cut at the edge."""
         text = Text(no_wrap=True, overflow="crop", end="")
-        for number, line in enumerate(self.lines):
+        for number, drawn in enumerate(self.drawn_lines()):
             if number:
                 text.append("\n")
-            for run, looks in line.runs:
+            for run, looks in drawn.runs:
                 text.append(run, self._style(looks))
         return text
+
+    def drawn_lines(self) -> tuple[Line, ...]:
+        """What is drawn: the lines."""
+        return self.lines
 
     def _style(self, looks: str) -> Style:
         style = Style.null()
@@ -74,16 +71,35 @@ class LinesWidget(Widget):
 
 
 class Panel(LinesWidget):
-    """Figures with a title; as high as what it shows."""
+    """Figures below a title; as high as both."""
 
     DEFAULT_CSS = """
     Panel {
         height: auto;
-        border: round $border-blurred;
-        border-title-color: $text-muted;
-        padding: 0 1;
+        padding: 0 2;
     }
     """
+
+    def __init__(
+        self,
+        token_styles: Mapping[str, Style],
+        *,
+        title: str,
+        id: str | None = None,  # noqa: A002 - Textual's
+    ) -> None:
+        """Start empty.
+
+        Args:
+            token_styles: Rich styles of the origins, by name.
+            title: Set above the figures.
+            id: For style sheets and queries.
+        """
+        super().__init__(token_styles, id=id)
+        self._title = line((f"{title} ", "title"), ("─" * max(0, WIDTH - len(title) - 1), "rule"))
+
+    def drawn_lines(self) -> tuple[Line, ...]:
+        """The title and the lines."""
+        return self._title, *self.lines
 
     def watch_lines(self, old: tuple[Line, ...], new: tuple[Line, ...]) -> None:
         """Only another number of lines makes the screen lay itself out again."""

@@ -20,11 +20,13 @@ class PanelColumn(Vertical):
         "acceptance": "Acceptance length",
         "rate": "Tokens per second",
         "positions": "Accepted by position",
-        "reply": "This reply",
+        "yields": "Tokens per step",
         "comparison": "On against off",
+        "server": "Server",
+        "reply": "This reply",
     }
     DEFAULT_CSS = "PanelColumn { width: 32; height: 1fr; overflow: hidden hidden; }"
-    view: reactive[PanelsView] = reactive(PanelsView())
+    view: reactive[PanelsView] = reactive(PanelsView(), repaint=False)
 
     def __init__(self, token_styles: Mapping[str, Style], *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         """Start with figures that are unknown.

@@ -58,7 +58,7 @@ def test_sglang_gauges_say_who_is_running() -> None:
         'sglang:num_running_reqs{model_name="m"} 2.0\nsglang:gen_throughput{model_name="m"} 9\n', "m"
     )
     assert reading is not None
-    assert (reading.running, reading.drafts) == (2, None)
+    assert (reading.running, reading.drafts, reading.tokens_per_second) == (2, None, 9.0)
 
 
 def spec_page(prefix: str = "vllm:", total: str = "_total", lead: str = "") -> str:
@@ -115,3 +115,27 @@ def test_a_server_that_counts_drafted_tokens_but_no_steps_speculates_and_has_a_r
     assert reading.speculates
     said = counters_object(reading)
     assert (said["acceptance_rate"], said["acceptance_length"], said["num_drafts"]) == (0.5, None, None)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        'vllm:kv_cache_usage_perc{engine="0"} 0.5\nvllm:kv_cache_usage_perc{engine="1"} 0\n',
+        'vllm:gpu_cache_usage_perc{model_name="m"} 0.25\n',
+        'vllm:gpu_cache_usage_perc{model_name="m"} 0.9\nvllm:kv_cache_usage_perc{model_name="m"} 0.25\n',
+        "llamacpp:kv_cache_usage_ratio 0.25\n",
+        'sglang:token_usage{model_name="m"} 0.25\n',
+    ],
+    ids=["mean of engines", "older name", "newer name before the older", "llama.cpp", "SGLang"],
+)
+def test_the_share_of_the_cache_in_use_has_a_name_on_every_server(page: str) -> None:
+    reading = parse_counters(page, "m")
+    assert reading is not None
+    assert reading.kv_cache_usage == 0.25
+
+
+def test_requests_that_wait_are_not_counted_again_by_their_reason() -> None:
+    page = 'vllm:num_requests_waiting 3\nvllm:num_requests_waiting_by_reason{reason="capacity"} 3\n'
+    reading = parse_counters(page, "m")
+    assert reading is not None
+    assert (reading.waiting, reading.kv_cache_usage) == (3, None)
