@@ -43,7 +43,7 @@ async def test_a_prompt_of_spaces_asks_nothing_and_leaves_none_behind() -> None:
 async def test_control_c_copies_what_is_selected_in_the_prompt() -> None:
     async with open_chat(backend_for(HELLO)) as chat:
         await chat.type("copy me")
-        await chat.pilot.press("f7", "ctrl+c")
+        await chat.pilot.press("shift+home", "ctrl+c")
 
         assert chat.app.clipboard == "copy me"
         assert not chat.app._exit
