@@ -42,7 +42,8 @@ class Marks:
             marks = layer.get(block)
             if not marks:
                 continue
-            for mark in marks[bisect_left(marks, start + 1, key=lambda mark: mark.end) :]:
+            for at in range(bisect_left(marks, start + 1, key=lambda mark: mark.end), len(marks)):
+                mark = marks[at]
                 if mark.start >= end:
                     break
                 found.append(mark)

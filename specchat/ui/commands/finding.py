@@ -1,0 +1,22 @@
+"""The command that finds text in the transcript."""
+
+from typing import TYPE_CHECKING
+
+from specchat.ui.commands.command import Command
+from specchat.ui.widgets.find_bar import FindBar
+
+if TYPE_CHECKING:
+    from specchat.ui.screens.chat import ChatScreen
+
+
+def find(chat: "ChatScreen", text: str) -> None:
+    """Look for a text, or for the one of last time."""
+    chat.query_one(FindBar).open(text)
+
+
+COMMANDS = (
+    Command(
+        "find", "find text in the conversation; a capital makes case count", "Reading", find,
+        argument="TEXT", keys="Ctrl+F", binding="ctrl+f", label="Find", priority=True,
+    ),
+)  # fmt: skip
