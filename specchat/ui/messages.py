@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from specchat.core.errors import SpecchatError
-
 
 @dataclass
 class PromptSubmitted(Message):
     """The user pressed Enter."""
 
     text: str
+    """With long pastes and attached files in their places."""
+    replaces: int | None = None
+    """Index of the turn whose prompt it takes the place of; None for a new one."""
 
 
 @dataclass
@@ -26,15 +27,8 @@ class AskingBegan(Message):
     """A reply was asked for."""
 
 
-@dataclass
-class AskingRefused(Message):
-    """There is nothing that could be asked for so."""
-
-    error: SpecchatError
-
-
 class AskingEnded(Message):
-    """The reply has its outcome, or there is none."""
+    """The reply has its outcome."""
 
 
 @dataclass
@@ -50,3 +44,16 @@ class FollowingChanged(Message):
     """The transcript began or ceased to follow its end."""
 
     following: bool
+
+
+@dataclass
+class CursorMoved(Message):
+    """The token cursor stands at another token, or what is known of its token changed."""
+
+    turn: int
+    token: int
+    """Index into the tokens of the turn's reply."""
+
+
+class CursorLeft(Message):
+    """There is no token cursor any more: the keyboard is elsewhere, or there are no tokens."""

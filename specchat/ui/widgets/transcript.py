@@ -1,50 +1,65 @@
-"""Draws the conversation, row by row. One widget whatever the length: only rows that changed are drawn again."""
+"""Draws the conversation, row by row. One widget whatever the length: only rows that changed are drawn again.
 
-from collections.abc import Mapping, Sequence
+How it scrolls is `following`'s, and what the token cursor does is `token_mode`'s.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
-from textual.reactive import reactive
-from textual.scroll_view import ScrollView
+from textual.geometry import Region, Size
 from textual.selection import Selection
 from textual.strip import Strip
 
 from specchat.core.conversation import Turn
+from specchat.ui.cursor import Spot
 from specchat.ui.layout.document import Document
 from specchat.ui.layout.marks import Mark, Marks
 from specchat.ui.layout.parts import Part, Row
-from specchat.ui.messages import FollowingChanged
 from specchat.ui.styles import ROLES
+from specchat.ui.token_keys import COMMAND_LETTERS, MOVES, SELECT_ALL
+from specchat.ui.widgets.following import FollowingView
+from specchat.ui.widgets.markdown_looks import MARKDOWN_CLASSES, MARKDOWN_CSS
+from specchat.ui.widgets.markdown_reader import MarkdownReader
 from specchat.ui.widgets.painting import MARGIN, RowPainter
+from specchat.ui.widgets.token_mode import TokenMode
 
 _SCROLLBAR = 1
 """Cells left free for the scroll bar, whether it is there or not."""
 _UNWRAPPED = 1
 """Width before the size is known: nothing is drawn then, or the first frame would be a column of letters."""
 _SELECTION = "selection"
+_KEPT_ROWS = 512
+"""Rows that stay drawn; more than any screen has."""
 
 
-class Transcript(ScrollView, can_focus=True):
+def _bindings() -> list[BindingType]:
+    """The moves of the token cursor, and the letters that run a command of the screen."""
+    found: list[BindingType] = []
+    for key in MOVES:
+        for binding, move in key.moves:
+            found.append(Binding(binding, f"cursor('{move}')", show=False))
+            if key.extends:
+                found.append(Binding(f"shift+{binding}", f"cursor('{move}', True)", show=False))
+    found += [Binding(letter, f"screen.command('{name}')", show=False) for letter, name in COMMAND_LETTERS.items()]
+    return [*found, Binding(SELECT_ALL, "select_message", show=False)]
+
+
+class Transcript(FollowingView, can_focus=True):
     """The conversation, each token in the look of its origin.
 
-    It follows its end until the reader scrolls up, and again when the reader comes back to it.
+    While it has the keyboard, a cursor stands at one of its tokens.
     """
 
     ALLOW_SELECT = True
     FOCUS_ON_CLICK = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{role}" for role in ROLES}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", show=False),
-        Binding("down", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("home,ctrl+home", "home", show=False),
-        Binding("end,ctrl+end", "end", show=False),
-    ]
-    DEFAULT_CSS = """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{role}" for role in ROLES} | MARKDOWN_CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = _bindings()
+    DEFAULT_CSS = (
+        """
     Transcript {
         overflow-x: hidden;
         overflow-y: scroll;
@@ -62,9 +77,8 @@ class Transcript(ScrollView, can_focus=True):
         & .transcript--error { color: $error; }
     }
     """
-
-    live: reactive[bool] = reactive(False)
-    """Does a reply grow?"""
+        + MARKDOWN_CSS
+    )
 
     def __init__(self, token_styles: Mapping[str, Style], *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         """Start empty.
@@ -75,10 +89,13 @@ class Transcript(ScrollView, can_focus=True):
         """
         super().__init__(id=id)
         self.document = Document(_UNWRAPPED)
-        self.following = True
-        self._painter = RowPainter(token_styles, self._role_style)
+        self.mode = TokenMode(self)
+        self._markdown = MarkdownReader(self)
+        self._painter = RowPainter(token_styles, self._role_style, self._refined)
         self._marks = Marks()
         self._base: Style | None = None
+        self._seen_rows = 0
+        self._turns: Sequence[Turn] = ()
         self._strips: dict[int, Strip] = {}
 
     # -- what comes in --------------------------------------------------------------------------------------------
@@ -101,7 +118,28 @@ class Transcript(ScrollView, can_focus=True):
 
     def show_turns(self, turns: Sequence[Turn], first: int) -> None:
         """Take in turns; the tokens of the last one changed from index `first` on."""
-        self._redraw_from(self.document.update(turns, first))
+        self._turns = turns
+        changed = self.document.update(turns, first)
+        self.mode.take(turns, first)
+        self._redraw_from(changed)
+        self._markdown.want()
+
+    def set_view(self, turn: int | None, *, folded: bool | None = None, markdown: bool | None = None) -> None:
+        """Show a reply, or all, in another way; see `Document.set_view`."""
+        self.change_layout(lambda: self.document.set_view(turn, folded=folded, markdown=markdown))
+        self._markdown.want()
+
+    def change_layout(self, change: Callable[[], object]) -> None:
+        """Let rows change, with the reader's place kept."""
+        following = self.following
+        top = min(self.scroll_offset.y, self.document.height - 1)
+        place = None if following or top < 0 else self.document.place_of(top)
+        change()
+        self.mode.take(self._turns)
+        self._redraw_all()
+        if place is not None:
+            self.scroll_to(y=self.document.row_of(*place), animate=False, immediate=True)
+        self.set_following(following=following)
 
     def set_facts(self, turn: int, facts: str) -> None:
         """Say something at the right of a reply's heading."""
@@ -111,88 +149,75 @@ class Transcript(ScrollView, can_focus=True):
 
     def clear(self) -> None:
         """Drop all turns."""
+        self._turns = ()
         self.document.clear()
+        self.mode.take(())
         self.follow()
         self._redraw_all()
 
-    def follow(self) -> None:
-        """Go to the end and stay there."""
-        self._set_following(following=True)
-        self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
+    # -- the token cursor -----------------------------------------------------------------------------------------
 
-    # -- scrolling ------------------------------------------------------------------------------------------------
+    @property
+    def spot(self) -> Spot | None:
+        """The token under the cursor; None while the keyboard is elsewhere."""
+        return self.mode.spot
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Following ends with a move up, and begins again where a move down reaches the end."""
-        super().watch_scroll_y(old_value, new_value)
-        if new_value < old_value and new_value < self.max_scroll_y:
-            self._set_following(following=False)
-        elif new_value > old_value and new_value >= self.max_scroll_y:
-            self._set_following(following=True)
+    def on_focus(self) -> None:
+        """The keyboard is here: the token cursor shows."""
+        if not self.mode.is_on:
+            self.mode.enter()
 
-    def watch_live(self) -> None:
-        """A reply begins or ends."""
-        self._hide_scrollbar()
+    def on_blur(self) -> None:
+        """The keyboard is elsewhere; a terminal that is only behind another window changes nothing."""
+        if self.app.app_focus:
+            self.mode.leave()
 
-    def _hide_scrollbar(self) -> None:
-        """Leave out the scroll bar while a reply carries the end along: to draw it costs as much as the text does."""
-        self.set_class(self.live and self.following, "-hurried")
+    def action_cursor(self, move: str, extend: bool = False) -> None:
+        """Make a move of the token cursor; without any token, scroll."""
+        if self.mode.move(move, extend=extend):
+            return
+        plain = {"row-up": -1, "row-down": 1, "page-up": -self.page_rows, "page-down": self.page_rows}
+        if move in plain:
+            self.action_move(plain[move])
+        elif move in {"beginning", "first-token"}:
+            self.action_home()
+        elif move in {"end", "last-token"}:
+            self.follow()
 
-    def action_move(self, rows: int) -> None:
-        """Scroll by some rows."""
-        self._scroll_rows(rows)
+    def action_select_message(self) -> None:
+        """Select all of the message under the token cursor."""
+        self.mode.select_message()
 
-    def action_page(self, pages: int) -> None:
-        """Scroll by pages; one row stays in sight."""
-        self._scroll_rows(pages * max(1, self.size.height - 1))
-
-    def action_home(self) -> None:
-        """Go to the top."""
-        self._scroll_rows(-self.virtual_size.height)
-
-    def action_end(self) -> None:
-        """Go to the end and follow it."""
-        self.follow()
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel."""
-        event.stop()
-        event.prevent_default()
-        self._scroll_rows(-3)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel."""
-        event.stop()
-        event.prevent_default()
-        self._scroll_rows(3)
-
-    def _scroll_rows(self, rows: int) -> None:
-        # Without animation: a reply that grows meanwhile would carry an animated move back to the end.
-        self.scroll_to(y=self.scroll_offset.y + rows, animate=False, immediate=True)
-
-    def _set_following(self, *, following: bool) -> None:
-        if following is not self.following:
-            self.following = following
-            self._hide_scrollbar()
-            self.post_message(FollowingChanged(following))
+    async def _on_click(self, event: events.Click) -> None:
+        """One click moves the token cursor where the mode is on, two select a word, three a message."""
+        event.prevent_default()  # Textual's own selects everything
+        _, offset = self.screen.get_widget_and_offset_at(event.screen_x, event.screen_y)
+        if event.widget is not self or offset is None:
+            return
+        block, at = offset.y, offset.x
+        if event.chain == 1 and self.has_focus and self.text_selection is None:
+            named = self.document.token_at(block, at)
+            if named is not None:
+                self.mode.go_to(Spot(*named))
+        elif event.chain == 2:
+            self.mode.select_word(block, at)
+        elif event.chain >= 3:
+            self.mode.select_part(block)
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
     def on_resize(self) -> None:
         """Wrap for the new width, with the reader's place kept."""
         width = max(1, self.outer_size.width - _SCROLLBAR - 2 * MARGIN)
-        if width == self.document.width:
-            if self.following:
-                self.follow()
-            return
-        top = min(self.scroll_offset.y, self.document.height - 1)
-        place = None if self.following or top < 0 else self.document.place_of(top)
-        self.document.resize(width)
-        following = self.following
-        self._redraw_all()
-        if place is not None:
-            self.scroll_to(y=self.document.row_of(*place), animate=False, immediate=True)
-        self._set_following(following=following)
+        keeps_cursor = self.mode.is_within(self._seen_rows)
+        self._seen_rows = self.size.height
+        if width != self.document.width:
+            self.change_layout(lambda: self.document.resize(width))
+            self._markdown.want()
+        elif self.following:
+            self.follow()
+        if keeps_cursor:
+            self.mode.reveal()
 
     def notify_style_update(self) -> None:
         """Another theme or a changed style sheet."""
@@ -215,44 +240,66 @@ class Transcript(ScrollView, can_focus=True):
                 pieces.append(part.text[span[0] : span[1]])
         return ("\n".join(pieces), "\n") if pieces else None
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen as they are: without border, padding or tint there is nothing for Textual to add."""
+        strips = self._drawn(crop.y, crop.height)
+        left, right = crop.column_span
+        return strips if (left, right) == (0, self.size.width) else [strip.crop(left, right) for strip in strips]
+
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        row = self.scroll_offset.y + y
-        width = self.size.width
-        if row >= self.document.height or self.document.width == _UNWRAPPED:
-            return Strip.blank(width, self.rich_style)
-        strip = self._strips.get(row)
-        if strip is None or strip.cell_length != width:
-            strip = self._strips[row] = self._paint(self.document.row(row), width)
-        return strip
+        return self._drawn(y, 1)[0]
+
+    def _drawn(self, y: int, count: int) -> list[Strip]:
+        """Rows of the screen from `y` on."""
+        width, first = self.size.width, self.scroll_offset.y + y
+        rows = self.document.height if self.document.width != _UNWRAPPED else 0
+        if len(self._strips) > _KEPT_ROWS:
+            self._strips.clear()
+        strips: list[Strip] = []
+        for row in range(first, min(first + count, rows)):
+            strip = self._strips.get(row)
+            if strip is None or strip.cell_length != width:
+                strip = self._strips[row] = self._paint(self.document.row(row), width)
+            strips.append(strip)
+        if len(strips) < count:
+            blank = Strip.blank(width, self._refined(self.rich_style))
+            strips += [blank] * (count - len(strips))
+        return strips
 
     def _paint(self, row: Row, width: int) -> Strip:
         base = self._base = self._base or self.rich_style
-        marks = self._marks.within(row.block, row.spans[0].offset, row.end) if row.spans else []
+        start = row.spans[0].offset if row.spans else row.end
+        marks = self._marks.within(row.block, start, row.end + row.broken)
         selection = self.text_selection
         selected = None if selection is None else selection.get_span(row.block)
         if selected is not None:
             start, end = selected
-            marks.append(Mark(start, row.end if end < 0 else end, _SELECTION))
+            marks.append(Mark(start, row.end if end < 0 else min(end, row.end), _SELECTION))
         return self._painter.paint(row, width, base, marks)
+
+    def _refined(self, style: Style) -> Style:
+        """The style in colours that the terminal has."""
+        segments = [Segment(" ", style)]
+        for line_filter in self.get_line_filters():
+            segments = line_filter.apply(segments, self.background_colors[1])
+        return segments[0].style or style
 
     def _role_style(self, name: str) -> Style:
         if name == _SELECTION:
-            return self.screen.get_component_rich_style("screen--selection")
+            return self.screen.get_component_rich_style("screen--selection", partial=True)
         return self.get_component_rich_style(f"transcript--{name}", partial=True)
 
     def _redraw_from(self, row: int) -> None:
         height = self.document.height
         for drawn in [drawn for drawn in self._strips if drawn >= row]:
             del self._strips[drawn]
-        size = Size(self.size.width, height)
-        if size != self.virtual_size:
-            self.virtual_size = size
+        self.take_rows(Size(self.size.width, height))
         if self.following:
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
-        bottom = self.scroll_offset.y + self.size.height
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
         if row < bottom:
-            self.refresh_lines(row, max(1, bottom - row))
+            self.refresh_lines(max(top, row), bottom - max(top, row))
 
     def _redraw_all(self) -> None:
         self._strips.clear()
