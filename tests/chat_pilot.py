@@ -81,6 +81,12 @@ class Chat:
         return "\n".join(line.text for line in self.screen.query_one(f"#{name}", LinesWidget).lines)
 
     @property
+    def overlay(self) -> str:
+        """What the screen shows that lies on top."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text for strip in strips)
+
+    @property
     def notices(self) -> list[str]:
         return [notification.message for notification in self.app._notifications]
 

@@ -1,6 +1,6 @@
 """Asks, one reply at a time, and keeps the prompts that wait. Tells the screen by messages; draws nothing."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from textual.widget import Widget
@@ -8,7 +8,7 @@ from textual.widget import Widget
 from specchat.core.errors import SpecchatError
 from specchat.session.chat import ChatSession
 from specchat.ui.frames import in_frames
-from specchat.ui.messages import AskingBegan, AskingEnded, AskingRefused, ReplyGrew
+from specchat.ui.messages import AskingBegan, AskingEnded, ReplyGrew
 
 
 class Asker:
@@ -38,6 +38,30 @@ class Asker:
         else:
             self._start(self._session.ask(prompt))
 
+    def regenerate(self) -> None:
+        """Ask the last prompt again.
+
+        Raises:
+            SpecchatError: If there is none, or a reply runs.
+        """
+        self._start_now(self._session.regenerate)
+
+    def resend(self, index: int, prompt: str) -> None:
+        """Ask something else in the place of an earlier prompt.
+
+        Raises:
+            SpecchatError: If there is no such prompt, or a reply runs.
+        """
+        self._start_now(self._session.resend, index, prompt)
+
+    def go_on(self) -> None:
+        """Let the last reply go on where it ended.
+
+        Raises:
+            SpecchatError: If there is nothing to continue, or a reply runs.
+        """
+        self._start_now(self._session.go_on)
+
     def stop(self) -> None:
         """Stop the reply that runs; what came stays."""
         if self.running:
@@ -54,16 +78,18 @@ class Asker:
         waiting, self.queue = self.queue, []
         return waiting
 
+    def _start_now(self, verb: Callable[..., AsyncGenerator[int, None]], *arguments: object) -> None:
+        if self.running:
+            raise SpecchatError("A reply is running.", "Stop it with Esc first; what came stays.")
+        self._start(verb(*arguments))
+
     def _start(self, changes: AsyncGenerator[int, None]) -> None:
         self.running = True
         self._host.post_message(AskingBegan())
         self._host.run_worker(self._generate(changes), exclusive=True, group="generation")
 
     async def _generate(self, changes: AsyncGenerator[int, None]) -> None:
-        try:
-            async with aclosing(in_frames(changes)) as frames:
-                async for first in frames:
-                    self._host.post_message(ReplyGrew(first))
-        except SpecchatError as error:
-            self._host.post_message(AskingRefused(error))
+        async with aclosing(in_frames(changes)) as frames:
+            async for first in frames:
+                self._host.post_message(ReplyGrew(first))
         self._host.post_message(AskingEnded())

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from specchat.ui.token_keys import MOVES
+
 
 @dataclass(frozen=True, slots=True)
 class KeyHelp:
@@ -18,8 +20,16 @@ OTHER_KEYS = (
     KeyHelp("Enter", "send the prompt; while a reply runs, queue it", "Talking"),
     KeyHelp("Ctrl+J", "a new line; Alt+Enter and Shift+Enter too, where the terminal tells them apart", "Talking"),
     KeyHelp("↑ ↓", "earlier and later prompts, from the first and the last line", "Talking"),
+    KeyHelp("Tab", "take what the list over the prompt offers; else to the token cursor", "Talking"),
+    KeyHelp("Ctrl+O", "unfold a long paste or a file that stands in the prompt under its name", "Talking"),
+    KeyHelp("Ctrl+_ Ctrl+Y", "undo and redo in the prompt", "Talking"),
     KeyHelp("PgUp PgDn, wheel", "scroll the transcript", "Reading"),
     KeyHelp("Ctrl+Home Ctrl+End", "to the beginning and the end of the transcript", "Reading"),
     KeyHelp("End", "at the end of the prompt: back to the end of the transcript, and follow it", "Reading"),
     KeyHelp("mouse drag", "select text; Ctrl+C copies it", "Copying"),
+    KeyHelp("double click", "select a word; a third click selects the message", "Copying"),
+    *(KeyHelp(key.keys, key.what, "With the token cursor") for key in MOVES),
+    KeyHelp("Shift with a move", "select; Ctrl+A selects the message", "With the token cursor"),
+    KeyHelp("m f c b e", "as F5, F6, F9, Ctrl+B and F8 do, for its message", "With the token cursor"),
+    KeyHelp("click", "put it there", "With the token cursor"),
 )

@@ -7,6 +7,7 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from specchat.ui.commands.command import Command
 from specchat.ui.commands.table import COMMANDS
+from specchat.ui.screens.help import how_to
 
 if TYPE_CHECKING:
     from specchat.ui.screens.chat import ChatScreen
@@ -18,7 +19,7 @@ class ChatCommands(Provider):
     async def discover(self) -> Hits:
         """All of them, before anything is typed."""
         for command in _offered():
-            yield DiscoveryHit(_title(command), partial(self._choose, command), help=_how_else(command))
+            yield DiscoveryHit(_title(command), partial(self._choose, command), help=how_to(command))
 
     async def search(self, query: str) -> Hits:
         """Those that match."""
@@ -27,7 +28,7 @@ class ChatCommands(Provider):
             title = _title(command)
             score = max(matcher.match(title), matcher.match(command.name))
             if score > 0:
-                yield Hit(score, matcher.highlight(title), partial(self._choose, command), help=_how_else(command))
+                yield Hit(score, matcher.highlight(title), partial(self._choose, command), help=how_to(command))
 
     def _choose(self, command: Command) -> None:
         chat = cast("ChatScreen", self.screen)
@@ -52,8 +53,3 @@ def _offered() -> list[Command]:
 
 def _title(command: Command) -> str:
     return command.what[0].upper() + command.what[1:]
-
-
-def _how_else(command: Command) -> str:
-    typed = f"/{command.name} {command.argument}".rstrip()
-    return f"{typed}   {command.keys}" if command.keys else typed

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from chat_pilot import HELLO, backend_for, make_app, open_chat, without_speculation
+from chat_pilot import HELLO, Chat, backend_for, make_app, open_chat, without_speculation
 from fakes import Hang, Script
 from specchat.core.errors import ConfigurationError
 from specchat.core.events import SpeculationReported
 from specchat.core.reply import Outcome
 from specchat.theming import theme_directory
+from specchat.ui.commands.table import COMMANDS
 from specchat.ui.screens.help import HelpScreen
 
 
@@ -225,3 +226,69 @@ async def test_control_c_stops_first_and_quits_the_second_time() -> None:
         await chat.pilot.pause()
 
         assert chat.app._exit
+
+
+async def run(chat: Chat, how: str) -> None:
+    """Type a command, or press its key."""
+    if how.startswith("/"):
+        await chat.type(how)
+        how = "enter"
+    await chat.pilot.press(how)
+    await chat.pilot.pause()
+
+
+@pytest.mark.parametrize("how", ["/panels", "f4"])
+async def test_panels_can_be_hidden_and_their_figures_move_into_the_status(how: str) -> None:
+    async with open_chat(backend_for(HELLO)) as chat:
+        await chat.ask("Hi")
+        seen = []
+        for _ in range(3):
+            screen = chat.screen
+            seen.append((screen.panels.display, "AL" in chat.line("status"), screen.transcript.size.width))
+            await run(chat, how)
+
+        assert [(panels, figures) for panels, figures, _ in seen] == [(True, False), (False, True), (True, False)]
+        assert seen[1][2] > seen[0][2] == seen[2][2]
+
+
+@pytest.mark.parametrize("how", ["/theme", "f3"])
+async def test_the_theme_command_changes_between_dark_and_light(how: str) -> None:
+    async with open_chat(backend_for(HELLO)) as chat:
+        await run(chat, how)
+
+        assert chat.app.theme == "light"
+
+
+@pytest.mark.parametrize("how", ["/help", "f1"])
+async def test_help_lists_every_command_and_key(how: str) -> None:
+    async with open_chat(backend_for(HELLO), size=(120, 200)) as chat:
+        await run(chat, how)
+        shown = chat.overlay
+        assert isinstance(chat.app.screen, HelpScreen)
+
+        for command in COMMANDS:
+            assert command.keys in shown
+            assert command.what[:24] in shown
+            assert not command.slash or f"/{command.name}" in shown
+
+
+@pytest.mark.parametrize("how", ["/switch", "f2", "ctrl+t"])
+async def test_every_way_to_switch_speculation(how: str) -> None:
+    async with open_chat(backend_for(HELLO), baseline=without_speculation()) as chat:
+        await run(chat, how)
+
+        assert "○ off" in chat.line("head")
+
+
+async def test_the_end_command_goes_to_the_end_and_follows() -> None:
+    script = Script().step("start")
+    for number in range(80):
+        script.step(f"\nline {number}")
+    async with open_chat(backend_for(script.end())) as chat:
+        await chat.ask("Go")
+        await chat.pilot.press("pageup")
+        away = chat.screen.transcript.following
+        await run(chat, "/end")
+
+        assert [away, chat.screen.transcript.following] == [False, True]
+        assert "line 79" in chat.shown

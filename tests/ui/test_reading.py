@@ -5,6 +5,7 @@ from textual import events
 
 from chat_pilot import HELLO, backend_for, open_chat, reply_of, without_speculation
 from fakes import Hang, Script
+from specchat.ui.commands.table import FOOT
 from specchat.ui.widgets.panels import PanelColumn
 
 
@@ -123,7 +124,7 @@ async def test_no_key_is_cut_at_the_foot(width: int) -> None:
         assert all(key.region.right - 1 <= width for key in keys)
         await chat.pilot.resize_terminal(120, 24)
         await chat.pilot.pause()
-        assert len(chat.screen.query("FooterKey")) == 7
+        assert len(chat.screen.query("FooterKey")) == len(FOOT)
 
 
 async def test_a_resize_in_mid_stream_loses_nothing() -> None:
@@ -211,3 +212,16 @@ async def test_before_its_size_is_known_the_transcript_draws_no_column_of_letter
         transcript.document.resize(1)
 
         assert not transcript.render_line(0).text.strip()
+
+
+async def test_focus_that_leaves_and_comes_back_restyles_few_widgets() -> None:
+    async with open_chat(backend_for(long_reply())) as chat:
+        await chat.ask("Go")
+        chat.app.post_message(events.AppBlur())
+        await chat.until(lambda: not chat.app.app_focus)
+        chat.app.post_message(events.AppFocus())
+        await chat.until(lambda: chat.app.app_focus)
+
+        assert "line 119" in chat.shown
+        # Textual restyles every widget at a change of focus: the transcript is one, however long it is.
+        assert len(list(chat.screen.query("*"))) < 60

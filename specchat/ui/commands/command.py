@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from specchat.ui.screens.chat import ChatScreen
 
-GROUPS = ("Talking", "Speculation", "Reading", "Tokens", "Copying", "The next prompts", "Program")
+GROUPS = (
+    "Talking",
+    "Speculation",
+    "Reading",
+    "Tokens",
+    "With the token cursor",
+    "Copying",
+    "The next prompts",
+    "Program",
+)
 """Under which heads commands and keys are listed, in this order."""
 
 

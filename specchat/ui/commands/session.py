@@ -1,12 +1,13 @@
 """Commands about the session as a whole and the program."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from specchat.core.errors import SpecchatError
 from specchat.ui.commands.command import Command
 from specchat.ui.screens.help import HelpScreen
 
 if TYPE_CHECKING:
+    from specchat.ui.app import ChatApp
     from specchat.ui.screens.chat import ChatScreen
 
 
@@ -59,6 +60,11 @@ def leave(chat: "ChatScreen", _: str) -> None:
     chat.leave()
 
 
+def suspend(chat: "ChatScreen", _: str) -> None:
+    """Give the terminal back to the shell until it says `fg`."""
+    cast("ChatApp", chat.app).action_suspend_process()
+
+
 def interrupt(chat: "ChatScreen", _: str) -> None:
     """Copy a selection, else stop the reply; the second time in a row: leave."""
     chat.interrupt()
@@ -80,7 +86,11 @@ COMMANDS = (
     ),
     Command(
         "clear", "start the conversation anew; the system prompt stays", "Talking", clear,
-        keys="Ctrl+L", binding="ctrl+l", label="Clear",
+        keys="Ctrl+L", binding="ctrl+l",
+    ),
+    Command(
+        "suspend", "back to the shell; its fg brings the chat back", "Program", suspend,
+        keys="Ctrl+Z", binding="ctrl+z", priority=True, slash=False,
     ),
     Command("quit", "leave", "Program", leave, keys="Ctrl+Q", binding="ctrl+q", label="Quit", priority=True),
     Command(

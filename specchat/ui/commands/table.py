@@ -4,18 +4,31 @@ import re
 from difflib import get_close_matches
 
 from specchat.core.errors import SpecchatError
-from specchat.ui.commands import sampling, session, talking, viewing
+from specchat.ui.commands import copying, finding, sampling, session, talking, tokens, viewing
 from specchat.ui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
     *talking.COMMANDS,
     *viewing.COMMANDS,
+    *finding.COMMANDS,
+    *tokens.COMMANDS,
+    *copying.COMMANDS,
     *sampling.COMMANDS,
     *session.COMMANDS,
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
 _TYPED = [command.name for command in COMMANDS if command.slash]
 _WORD = re.compile(r"/([A-Za-z][A-Za-z-]*)(?:\s+|$)")
+
+
+FOOT = ("help", "escape", "switch", "tokens", "find", "markdown", "palette", "export", "theme", "quit")
+"""What stands at the foot of the screen, in this order; the last give way where there is too little room."""
+
+
+def bound() -> list[Command]:
+    """Commands that have a key: those at the foot of the screen first, in their order."""
+    at_foot = [_BY_NAME[name] for name in FOOT]
+    return at_foot + [command for command in COMMANDS if command.binding and command not in at_foot]
 
 
 def named(name: str) -> Command:

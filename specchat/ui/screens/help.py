@@ -26,8 +26,8 @@ class HelpScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
     HelpScreen > VerticalScroll {
-        width: 84;
-        max-width: 94%;
+        width: 100;
+        max-width: 96%;
         height: auto;
         max-height: 90%;
         border: round $border;
@@ -58,17 +58,21 @@ class HelpScreen(ModalScreen[None]):
 def _table(commands: Sequence[Command]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     for number, group in enumerate(GROUPS):
         if number:
-            table.add_row("", "", "")
-        table.add_row(Text(group, "bold underline"), "", "")
+            table.add_row("", "")
+        table.add_row(Text.assemble((group, "bold underline")), "")
         for key in OTHER_KEYS:
             if key.group == group:
-                table.add_row(Text(key.keys, "bold"), "", Text(key.what))
+                table.add_row(Text(key.keys, "bold"), Text(key.what))
         for command in commands:
             if command.group == group:
-                typed = f"/{command.name} {command.argument}".rstrip() if command.slash else ""
-                table.add_row(Text(command.keys, "bold"), Text(typed, "bold"), Text(command.what))
+                table.add_row(Text(how_to(command), "bold"), Text(command.what))
     return table
+
+
+def how_to(command: Command) -> str:
+    """The key of a command and what can be typed for it."""
+    typed = f"/{command.name} {command.argument}".rstrip() if command.slash else ""
+    return "  ".join(filter(None, (command.keys, typed)))

@@ -1,0 +1,66 @@
+"""Reads the server's load now and then: often while a reply runs, seldom while nothing happens."""
+
+from collections.abc import Callable
+from functools import partial
+
+from textual.widget import Widget
+
+from specchat.session.chat import ChatSession
+from specchat.session.ports import Clock
+from specchat.session.server_load import LoadWatch, ServerLoad
+
+_SECONDS = 1.0
+_IDLE_TICKS = 5
+_UNTOLD_TICKS = 30
+"""A server that told nothing is asked again this seldom."""
+
+
+class LoadPolling:
+    """Asks the server that is asked next for its counters, as long as its host lives."""
+
+    def __init__(
+        self, session: ChatSession, clock: Clock, host: Widget, show: Callable[[ServerLoad | None], None]
+    ) -> None:
+        """Poll for a session.
+
+        Args:
+            session: The one that is shown.
+            clock: The session's.
+            host: Runs the timer and the workers.
+            show: Gets every reading.
+        """
+        self._session = session
+        self._host = host
+        self._show = show
+        self._watches = {
+            side: LoadWatch(partial(session.read_counters, speculating=side), clock) for side in (True, False)
+        }
+        self._pause = 0
+        """Ticks to leave out."""
+        self._busy = False
+
+    def start(self) -> None:
+        """Begin."""
+        self._host.set_interval(_SECONDS, self._tick)
+
+    def hurry(self) -> None:
+        """Something happens: read at the next tick."""
+        self._pause = 0
+
+    def _tick(self) -> None:
+        if self._session.current is not None:
+            self._pause = min(self._pause, 0)
+        self._pause -= 1
+        if self._pause < 0 and not self._busy:
+            self._busy = True
+            self._host.run_worker(self._read(), group="load")
+
+    async def _read(self) -> None:
+        try:
+            side = self._session.speculating
+            load = await self._watches[side].read()
+            self._pause = _UNTOLD_TICKS if load is None else _IDLE_TICKS
+            if side is self._session.speculating:
+                self._show(load)
+        finally:
+            self._busy = False
