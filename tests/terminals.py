@@ -76,7 +76,13 @@ class JobTerminal:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.screen.display)
+        return "\n".join(self.rows)
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows of the screen; a wide character counts once. Also of a frame that is half drawn."""
+        cells, width = self.screen.buffer, range(self.screen.columns)
+        return ["".join(cells[y][x].data for x in width) for y in range(self.screen.lines)]
 
     async def shows(self, text: str, seconds: float = 30) -> None:
         await self.until(lambda: text in self.text, seconds)

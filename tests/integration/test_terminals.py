@@ -288,7 +288,7 @@ async def test_no_row_is_wider_than_the_screen_whatever_the_script(tmp_path: Pat
                 await terminal.shows("中")
                 await asyncio.sleep(0.5)
                 terminal.read()
-                frames = [row for row in terminal.screen.display if row.startswith(("│", "╭", "╰"))]
+                frames = [row for row in terminal.rows if row.startswith(("│", "╭", "╰"))]
                 assert [row[columns - 1] for row in frames] == ["╮", "│", "╯"]
                 assert not re.search("[\u200e\u200f\u202a-\u202e\u2066-\u2069]", terminal.raw.decode(errors="replace"))
             finally:
