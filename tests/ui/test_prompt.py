@@ -424,3 +424,11 @@ async def test_when_the_keyboard_goes_elsewhere_the_popup_closes() -> None:
         await typist.pilot.pause()
 
         assert not typist.app.popup.display
+
+
+async def test_enter_behind_fast_typing_takes_nothing_that_was_offered_for_less() -> None:
+    async with typing() as typist:
+        await typist.pilot.press("/", "m")
+        await typist.at_once(*"ax 64", "enter", apart=0.02)
+
+        assert typist.sent == ["/max 64"]

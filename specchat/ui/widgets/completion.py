@@ -55,6 +55,8 @@ class Completion(Widget):
         self._take = take
         self.can_focus = False
         self.suggestions: Sequence[Suggestion] = ()
+        self.typed = ""
+        """The prompt that they are for."""
         self._at = 0
         self._top = 0
 
@@ -78,6 +80,7 @@ class Completion(Widget):
         if not suggestions and not self.suggestions:
             return
         self.suggestions = suggestions
+        self.typed = typed
         exact = (i for i, one in enumerate(suggestions) if one.insert.rstrip() == typed.rstrip())
         self._at, self._top = next(exact, 0), 0
         self.display = self.is_open

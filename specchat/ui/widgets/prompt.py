@@ -165,6 +165,8 @@ class Prompt(TextArea, inherit_bindings=False):
     def _answers(self, event: events.Key) -> bool:
         """Do what a key means here; False for one that the text area knows better."""
         key = event.key
+        if self._popup.is_open and self._popup.typed != self.text:
+            self._offer()  # keys came faster than the news of their changes
         if self._popup.is_open and self._chooses(key):
             return True
         if key == "enter":
