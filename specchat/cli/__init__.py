@@ -1,5 +1,6 @@
 """The command line: arguments to calls of `specchat.wiring`. Each command imports what it needs when it runs."""
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -17,8 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(f"specchat {__version__}")
         raise SystemExit(0)
+    # What is imported stays: to look for garbage among it takes a good part of the start.
+    gc.disable()
     from specchat.cli.commands import run
 
+    gc.freeze()
+    gc.enable()
     raise SystemExit(run(arguments))
 
 

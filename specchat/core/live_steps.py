@@ -1,5 +1,8 @@
 """Steps as the sizes of a stream's chunks suggest them, while the reply arrives. Never surer than `inferred`."""
 
+from array import array
+from bisect import bisect_right
+
 from specchat.core.speculation import UNKNOWN_LABEL, Evidence, Label, Origin, Step, origins_of_step
 
 
@@ -20,6 +23,8 @@ class LiveSteps:
         self.draft_length = draft_length
         self.chunk_sizes: list[int] = []
         """Ids in each chunk that had any, in order."""
+        self.chunk_ends = array("l")
+        """Ids up to the end of each of those chunks."""
         self.labels: list[Label] = []
         self.steps: list[Step] = []
         self.merges_proven = 0
@@ -30,6 +35,7 @@ class LiveSteps:
         """Take a chunk of `size` ids (> 0) and label its tokens."""
         first = not self.chunk_sizes
         self.chunk_sizes.append(size)
+        self.chunk_ends.append(size + (0 if first else self.chunk_ends[-1]))
         labels: list[Label] = []
         if first:
             labels.append(Label(Origin.PREFILL, evidence=Evidence.INFERRED))
@@ -38,6 +44,10 @@ class LiveSteps:
             labels += self._label_steps(size, after_prefill=first)
         self.labels += labels
         return labels
+
+    def chunk_of(self, ordinal: int) -> int:
+        """Which chunk brought an id, both counted from 0."""
+        return bisect_right(self.chunk_ends, ordinal)
 
     def _label_steps(self, size: int, *, after_prefill: bool) -> list[Label]:
         k = self.draft_length

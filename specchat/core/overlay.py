@@ -77,9 +77,12 @@ def _direct(total: int, accepted: Sequence[int], drafted: Sequence[int], cut: in
         last = steps[-1]
         steps[-1] = Step(last.drafted, last.accepted, last.emitted - cut, Evidence.REPORTED)
     labels = [Label(Origin.PREFILL, evidence=Evidence.REPORTED)]
+    origins: dict[tuple[int | None, int, int], list[tuple[Origin, int | None]]] = {}
     for index, step in enumerate(steps):
-        for origin, position in origins_of_step(step.drafted, step.accepted, step.emitted):
-            labels.append(Label(origin, position, index, Evidence.REPORTED))
+        kind = (step.drafted, step.accepted, step.emitted)
+        if kind not in origins:
+            origins[kind] = origins_of_step(*kind)
+        labels += [Label(origin, position, index, Evidence.REPORTED) for origin, position in origins[kind]]
     return Overlay(labels, steps, 0) if len(labels) == total else None
 
 

@@ -34,6 +34,7 @@ class TextAligner:
         """False once the pieces and the text have contradicted each other."""
         self._pieces: dict[int, str] = {}
         self._runs: dict[tuple[int, ...], str] = {}
+        self._known_rows: dict[tuple[Channel, str], tuple[Channel, str]] = {}
         self._waiting = WaitingText()
         self._channel = Channel.CONTENT
         self._cut_off = False
@@ -120,6 +121,10 @@ class TextAligner:
             at += max(1, len(run))
         return wanted - self._runs.keys()
 
+    def piece_of(self, token_id: int) -> str | None:
+        """The text of a token decoded alone, U+FFFD for bytes that are no whole character; None if it is not known."""
+        return self._pieces.get(token_id)
+
     # -- matching -------------------------------------------------------------------------------------------------
 
     def _append_row(self, token_id: int | None, channel: Channel | None = None, text: str = "") -> None:
@@ -144,7 +149,9 @@ class TextAligner:
         """Give the next token the next `count` characters."""
         channel = self._waiting.channel
         text = self._waiting.take(count)
-        self.rows[self.settled] = (channel if channel and text else self.rows[self.settled][0], text)
+        row = (channel if channel and text else self.rows[self.settled][0], text)
+        # Most tokens of a long reply came before: one row for all of them, or they would weigh as much as the rest.
+        self.rows[self.settled] = self._known_rows.setdefault(row, row)
         self.settled += 1
 
     def _advance(self, *, final: bool) -> None:

@@ -1,5 +1,7 @@
 """One reply as it grows: folds events into text, tokens, steps and figures. Asks no one and waits for nothing."""
 
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -22,6 +24,7 @@ from specchat.core.live_steps import LiveSteps
 from specchat.core.overlay import Unclosed, lay_over
 from specchat.core.pieces import TextAligner
 from specchat.core.speculation import UNKNOWN_LABEL, Channel, Evidence, Label, Origin, Step, Token
+from specchat.core.step_tally import StepTally
 from specchat.core.timing import ReplyClock
 
 
@@ -78,7 +81,9 @@ class Reply:
     steps: list[Step] = field(init=False)
     _labels: list[Label] = field(init=False)
     _tokens: list[Token] = field(default_factory=list)
-    _ordinals: list[int] = field(default_factory=list)
+    _ordinals: "array[int]" = field(default_factory=lambda: array("q"))
+    """For each token, how many ids there are up to and with it."""
+    _tally: StepTally = field(init=False)
     _clean: int = 0
     _thinking: LeakedThinking = field(default_factory=LeakedThinking)
 
@@ -88,25 +93,47 @@ class Reply:
         self.aligner = TextAligner(by_token=self.pieces_expected)
         self.steps = self.live.steps
         self._labels = self.live.labels
+        self._tally = StepTally(self.steps)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
     @property
     def tokens(self) -> list[Token]:
         """The tokens so far. Rows below `first_changed` of the last `add` are as they were."""
-        rows, ids = self.aligner.rows, self.aligner.ids
-        del self._tokens[self._clean :]
-        del self._ordinals[self._clean :]
-        for index in range(self._clean, len(rows)):
-            before = self._ordinals[index - 1] if index else 0
-            has_id = ids[index] is not None
-            label = self._labels[before] if has_id and before < len(self._labels) else UNKNOWN_LABEL
-            self._tokens.append(Token(ids[index], rows[index][1], rows[index][0], label))
-            self._ordinals.append(before + has_id)
-        self._clean = len(rows)
+        start = self._clean
+        del self._tokens[start:], self._ordinals[start:]
+        ordinal = self._ordinals[-1] if start else 0
+        labels, last = self._labels, len(self._labels)
+        for token_id, (channel, text) in zip(self.aligner.ids[start:], self.aligner.rows[start:], strict=True):
+            label = UNKNOWN_LABEL
+            if token_id is not None:
+                if ordinal < last:
+                    label = labels[ordinal]
+                ordinal += 1
+            self._tokens.append(Token(token_id, text, channel, label))
+            self._ordinals.append(ordinal)
+        self._clean = len(self._tokens)
         if not self.aligner.overflow:
             return self._tokens
         return self._tokens + [Token(None, text, channel, UNKNOWN_LABEL) for channel, text in self.aligner.overflow]
+
+    def ordinal_of(self, index: int) -> int | None:
+        """Which of the reply's ids the token at `index` has, counted from 0; None for a token without an id."""
+        tokens = self.tokens
+        return self._ordinals[index] - 1 if index < len(tokens) and tokens[index].id is not None else None
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """What is known of each id's origin, from the best source there is."""
+        return self._labels
+
+    @property
+    def tally(self) -> StepTally:
+        """Sums over `steps`."""
+        if not self._tally.is_of(self.steps):
+            self._tally = StepTally(self.steps)
+        self._tally.catch_up()
+        return self._tally
 
     @property
     def text(self) -> str:
@@ -125,7 +152,7 @@ class Reply:
     def output_tokens(self) -> int | None:
         """Ids that arrived, else the server's usage; None if neither is known. Chunks are never counted as tokens."""
         if self.has_ids:
-            return sum(self.live.chunk_sizes)
+            return self.live.chunk_ends[-1]
         return None if self.usage is None else self.usage.completion_tokens
 
     @property

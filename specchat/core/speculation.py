@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Origin(StrEnum):
@@ -42,8 +43,7 @@ class Channel(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """What is known of one emitted token's origin."""
 
     origin: Origin
@@ -57,8 +57,7 @@ class Label:
 UNKNOWN_LABEL = Label(Origin.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One emitted token with its text and origin."""
 
     id: int | None

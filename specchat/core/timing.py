@@ -1,5 +1,6 @@
 """When tokens came: the moments of a reply, and rates that stay readable when tokens come in clumps."""
 
+from array import array
 from collections import deque
 
 from specchat.core.figures import decode_rate
@@ -21,6 +22,8 @@ class ReplyClock:
         self.heard_at = sent_at
         """When anything came at all: the start of a stall."""
         self.tokens = 0
+        self.chunk_times = array("d")
+        """When each chunk that had ids came, one for each of `LiveSteps.chunk_sizes`."""
         self._window: deque[tuple[float, int]] = deque()
 
     def add(self, at: float, tokens: int, *, spoke: bool = True) -> None:
@@ -31,6 +34,8 @@ class ReplyClock:
         if self.first_at is None:
             self.first_at = at
         self.last_at = at
+        if tokens:
+            self.chunk_times.append(at)
         self.count(tokens)
 
     def count(self, tokens: int) -> None:

@@ -6,14 +6,29 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from textual import _ansi_sequences
+from textual._compositor import Compositor
+from textual.app import App
+from textual.geometry import Region
 from textual.keys import Keys
 from textual.widgets._footer import FooterKey
+from textual.worker import WorkerFailed
 
 if TYPE_CHECKING:
     from codecs import IncrementalDecoder
-    from collections.abc import Callable, MutableMapping
+    from collections.abc import Callable, Iterator, MutableMapping
 
-__all__ = ["NEWLINE_KEYS", "FooterKey", "survive_bytes_that_are_no_text", "tell_alt_enter_apart"]
+    from rich.console import RenderableType
+    from textual.strip import Strip
+
+__all__ = [
+    "NEWLINE_KEYS",
+    "CrashKeepingApp",
+    "FooterKey",
+    "draw_only_what_changed",
+    "survive_bytes_that_are_no_text",
+    "tell_alt_enter_apart",
+    "write_to_terminal",
+]
 
 NEWLINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter", "shift+\r", "alt+shift+enter"})
 """Names under which terminals report keys that insert a newline; `shift+\\r` is xterm's way with modifyOtherKeys."""
@@ -38,3 +53,56 @@ def survive_bytes_that_are_no_text() -> None:
         return partial(getincrementaldecoder(encoding), "replace")
 
     vars(linux_driver)["getincrementaldecoder"] = lenient
+
+
+def draw_only_what_changed() -> None:
+    """Ask only those widgets for rows that can be seen where something changed, and only for these rows.
+
+    Textual asks all that lie anywhere on the screen, in front of each other or behind, which costs as much at each
+    frame of a stream as the text does.
+    """
+
+    def renders(compositor: Compositor, crop: Region | None = None) -> "Iterator[tuple[Region, Region, list[Strip]]]":
+        crop = crop or compositor.size.region
+        for widget, (region, clip) in compositor.visible_widgets.items():  # the front comes first
+            rows_of_crop = clip.intersection(Region(clip.x, crop.y, clip.width, crop.height))
+            seen = region.intersection(rows_of_crop)
+            if not (seen and seen.overlaps(crop)):
+                continue
+            yield region, rows_of_crop, widget.render_lines(seen.translate(-region.offset))
+            if seen.contains_region(crop):
+                return
+
+    Compositor._get_renders = renders  # type: ignore[method-assign, assignment]  # noqa: SLF001
+
+
+class CrashKeepingApp(App[None]):
+    """Keeps the error that ends it for whoever runs it, where Textual would print it with the values of variables."""
+
+    crash: Exception | None = None
+    """The first error that nothing handled."""
+
+    def panic(self, *renderables: "RenderableType") -> None:
+        """End because of what a thread of Textual's could not handle."""
+        error = sys.exc_info()[1]
+        traces = [trace for trace in (getattr(each, "trace", None) for each in renderables) if trace is not None]
+        frames = [frame for trace in traces for stack in trace.stacks for frame in stack.frames]
+        what = "".join(f"\n  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
+        self._handle_exception(error if isinstance(error, Exception) else RuntimeError(f"Textual gave up:{what}"))
+
+    def _handle_exception(self, error: Exception) -> None:
+        inner = error.error if isinstance(error, WorkerFailed) else error
+        self.crash = self.crash or (inner if isinstance(inner, Exception) else error)
+        self._return_code = 1
+        if self._exception is None:
+            # Pilot tests raise it again.
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
+
+
+def write_to_terminal(app: App[None], text: str) -> None:
+    """Write what is no drawing, such as a request to the terminal, where there is a terminal."""
+    driver = app._driver  # noqa: SLF001 - the only way to write between two frames
+    if driver is not None and not app.is_headless:
+        driver.write(text)

@@ -1,12 +1,13 @@
 """Frames: the first change at once, the smallest index of a frame, and nothing lost at the end."""
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import pytest
 
-from specchat.ui.frames import in_frames
+from specchat.ui.frames import SPARED_TOKENS, in_frames
 
 
 async def changes(*groups: tuple[int, ...], pause: float = 0.03, error: Exception | None = None) -> AsyncGenerator[int]:
@@ -62,3 +63,15 @@ async def test_closing_the_frames_closes_the_source() -> None:
             break
 
     assert closed.is_set()
+
+
+@pytest.mark.parametrize(("tokens", "spared"), [(SPARED_TOKENS - 1, False), (SPARED_TOKENS, True)])
+async def test_only_a_long_reply_is_kept_from_the_collector(tokens: int, spared: bool) -> None:
+    frozen = gc.get_freeze_count()
+    try:
+        async for _ in in_frames(changes((1,), (tokens,), pause=0.001), 0.001):
+            pass
+
+        assert (gc.get_freeze_count() > frozen) is spared
+    finally:
+        gc.unfreeze()

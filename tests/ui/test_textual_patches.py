@@ -5,10 +5,19 @@ import threading
 
 from textual import events
 from textual._xterm_parser import XTermParser
+from textual.app import App, ComposeResult
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
+from textual.widgets import Static
 
-from specchat.ui.textual_patches import NEWLINE_KEYS, survive_bytes_that_are_no_text, tell_alt_enter_apart
+from specchat.ui.textual_patches import (
+    NEWLINE_KEYS,
+    draw_only_what_changed,
+    survive_bytes_that_are_no_text,
+    tell_alt_enter_apart,
+)
 
 
 def keys_of(sequence: str) -> list[str]:
@@ -63,3 +72,35 @@ def test_bytes_that_are_no_text_do_not_end_the_app() -> None:
     finally:
         os.close(read_end)
     assert driver.characters == ["a", "\ufffd", "é", "q"]
+
+
+class Counted(Static):
+    """Counts the rows that it is asked for."""
+
+    asked = 0
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.asked += crop.height
+        return super().render_lines(crop)
+
+
+class Stacked(App[None]):
+    """Three rows, one below the other."""
+
+    def compose(self) -> ComposeResult:
+        yield from (Counted(name, id=name) for name in ("above", "changed", "below"))
+
+
+async def test_only_what_changed_is_asked_for_its_rows() -> None:
+    draw_only_what_changed()
+    async with Stacked().run_test(size=(20, 6)) as pilot:
+        await pilot.pause()
+        widgets = {str(widget.id): widget for widget in pilot.app.query(Counted)}
+        before = {name: widget.asked for name, widget in widgets.items()}
+        widgets["changed"].update("now", layout=False)
+        await pilot.pause()
+        asked = {name for name, widget in widgets.items() if widget.asked > before[name]}
+
+        assert asked == {"changed"}
+        shown = "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+        assert [line.strip() for line in shown.split("\n")] == ["above", "now", "below", "", "", ""]

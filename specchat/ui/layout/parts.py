@@ -32,6 +32,8 @@ class Row(NamedTuple):
     indent: int = 0
     right: str = ""
     """Set against the right edge, where there is room."""
+    broken: bool = False
+    """Is the character behind it a newline, and not the first one of the next row?"""
 
 
 class Part(Protocol):
@@ -138,7 +140,7 @@ class TextPart:
 
     def replace(self, first: int, pieces: Sequence[str], styles: Sequence[str] = ()) -> int:
         """Put pieces in place of those from `first` on; returns the first row that may look different."""
-        restyled = self.flow.line_of_piece(first) if first < len(self.flow) and styles else len(self.flow.lines)
+        restyled = self.flow.line_of_piece(first) if first < len(self.flow) and styles else self.flow.height
         self._styles[first:] = styles
         changed = min(restyled, self.flow.replace(first, pieces))
         top, height = self._top, self._height
@@ -153,8 +155,9 @@ class TextPart:
 
     def row(self, index: int) -> Row:
         """One line, neighbours of one style joined."""
-        line = self.flow.lines[self._top + index]
-        return Row(self.block, line.end, tuple(self._spans(line)), self._indent)
+        line = self.flow.line(self._top + index)
+        broken = self.flow.text.startswith("\n", line.end)
+        return Row(self.block, line.end, tuple(self._spans(line)), self._indent, broken=broken)
 
     def row_at(self, offset: int) -> int:
         """The row that shows the character at `offset`."""
@@ -166,11 +169,11 @@ class TextPart:
 
     def _trim(self) -> None:
         """Models begin and end their parts with empty lines; those are kept in the text and not shown."""
-        lines = self.flow.lines
-        top, bottom = 0, len(lines)
-        while top < bottom and not lines[top].atoms:
+        is_blank = self.flow.is_blank
+        top, bottom = 0, self.flow.height
+        while top < bottom and is_blank(top):
             top += 1
-        while bottom > top and not lines[bottom - 1].atoms:
+        while bottom > top and is_blank(bottom - 1):
             bottom -= 1
         self._top, self._height = top, bottom - top
 
