@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from functools import partial
 
 from textual.widget import Widget
 
@@ -9,6 +10,7 @@ from specchat.core.errors import SpecchatError
 from specchat.session.chat import ChatSession
 from specchat.ui.frames import in_frames
 from specchat.ui.messages import AskingBegan, AskingEnded, ReplyGrew
+from specchat.ui.textual_patches import terminal_is_behind
 
 
 class Asker:
@@ -89,7 +91,8 @@ class Asker:
         self._host.run_worker(self._generate(changes), exclusive=True, group="generation")
 
     async def _generate(self, changes: AsyncGenerator[int, None]) -> None:
-        async with aclosing(in_frames(changes)) as frames:
+        behind = partial(terminal_is_behind, self._host.app)
+        async with aclosing(in_frames(changes, is_behind=behind)) as frames:
             async for first in frames:
                 self._host.post_message(ReplyGrew(first))
         self._host.post_message(AskingEnded())

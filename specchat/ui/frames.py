@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
 FRAME_SECONDS = 1 / 15
@@ -12,7 +12,16 @@ SPARED_TOKENS = 5000
 """Each so many tokens, the collector of garbage is told that those that came will stay."""
 
 
-async def in_frames(changes: AsyncGenerator[int, None], seconds: float = FRAME_SECONDS) -> AsyncGenerator[int, None]:
+_BEHIND_SECONDS = 0.02
+"""How often to look whether the terminal has taken the last frame."""
+
+
+async def in_frames(
+    changes: AsyncGenerator[int, None],
+    seconds: float = FRAME_SECONDS,
+    *,
+    is_behind: Callable[[], bool] = lambda: False,
+) -> AsyncGenerator[int, None]:
     """Yield the smallest of the indexes that came since the last frame; the first at once, then at most one a frame.
 
     Nothing is lost at the end: what came is yielded before the iterator ends or a failure of `changes` is raised.
@@ -20,6 +29,7 @@ async def in_frames(changes: AsyncGenerator[int, None], seconds: float = FRAME_S
     Args:
         changes: Indexes of first changes; closed when this iterator is.
         seconds: The shortest time between two frames.
+        is_behind: Has the screen not taken the last frame yet? On a slow link frames wait for that and hold more.
     """
     first: int | None = None
     longest = spared = 0
@@ -49,6 +59,8 @@ async def in_frames(changes: AsyncGenerator[int, None], seconds: float = FRAME_S
                     _spare_the_collector()
                 if not collector.done():
                     await asyncio.sleep(seconds)
+                while is_behind() and not collector.done():
+                    await asyncio.sleep(_BEHIND_SECONDS)
             if collector.done() and first is None:
                 break
         await collector

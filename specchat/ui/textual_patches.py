@@ -27,6 +27,7 @@ __all__ = [
     "draw_only_what_changed",
     "survive_bytes_that_are_no_text",
     "tell_alt_enter_apart",
+    "terminal_is_behind",
     "write_to_terminal",
 ]
 
@@ -99,6 +100,12 @@ class CrashKeepingApp(App[None]):
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
+
+
+def terminal_is_behind(app: App[object]) -> bool:
+    """Does a frame wait that the terminal has not taken? Textual stops everything once 30 of them wait."""
+    writer = getattr(app._driver, "_writer_thread", None)  # noqa: SLF001 - the only one who knows
+    return writer is not None and writer._queue.qsize() > 0  # noqa: SLF001
 
 
 def write_to_terminal(app: App[None], text: str) -> None:

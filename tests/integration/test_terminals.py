@@ -293,3 +293,15 @@ async def test_no_row_is_wider_than_the_screen_whatever_the_script(tmp_path: Pat
                 assert not re.search("[\u200e\u200f\u202a-\u202e\u2066-\u2069]", terminal.raw.decode(errors="replace"))
             finally:
                 terminal.close()
+
+
+async def test_a_terminal_that_takes_nothing_for_a_while_gets_few_frames_afterwards(terminal: JobTerminal) -> None:
+    await terminal.shows("Ask something")
+    terminal.type(b"hi\r")
+    await terminal.shows("word9")
+    await asyncio.sleep(5)  # the rest of the reply comes, and nobody reads the screen
+    before = len(terminal.raw)
+    await terminal.shows("word399")
+
+    # A frame of this reply takes some kilobytes; 15 frames a second for 4 seconds would be several hundred of them.
+    assert len(terminal.raw) - before < 60_000

@@ -75,3 +75,11 @@ async def test_only_a_long_reply_is_kept_from_the_collector(tokens: int, spared:
         assert (gc.get_freeze_count() > frozen) is spared
     finally:
         gc.unfreeze()
+
+
+async def test_frames_wait_for_a_screen_that_is_behind_and_lose_nothing() -> None:
+    waits, source = iter([True] * 5), changes(*((n,) for n in range(50)), pause=0.001)
+    frames = [index async for index in in_frames(source, 0.001, is_behind=lambda: next(waits, False))]
+
+    assert frames[0] == 0
+    assert len(frames) <= 3
