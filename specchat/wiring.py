@@ -5,7 +5,7 @@ import gc
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,14 @@ from specchat.config.keys import choose_key
 from specchat.config.last_server import recall, remember
 from specchat.config.settings import Settings, load
 from specchat.core.errors import ConfigurationError, ModelChoiceNeeded
-from specchat.core.server import ServerInfo
-from specchat.session.chat import ChatSession
-from specchat.session.ports import ChatBackend, Sampling
 
 if TYPE_CHECKING:
+    # What connects is imported when somebody does: the first frame comes before.
     from specchat.backends.openai_compatible import OpenAICompatibleBackend
+    from specchat.core.server import ServerInfo
+    from specchat.session.chat import ChatSession
+    from specchat.session.ports import ChatBackend, Sampling
+    from specchat.ui.app import ChatApp
 
 _FIRST_FRAME_SECONDS = 1.0
 """Until then the processor belongs to the screen."""
@@ -46,8 +48,10 @@ class Connection:
             return "the server"
 
     @property
-    def sampling(self) -> Sampling:
+    def sampling(self) -> "Sampling":
         """Parameters for every request."""
+        from specchat.session.ports import Sampling
+
         s = self.settings
         return Sampling(s.max_tokens, s.temperature, s.top_p, s.seed, self.stop)
 
@@ -73,7 +77,7 @@ def connection_from(
 
 
 @asynccontextmanager
-async def open_session(connection: Connection, *, warm_up: bool = False) -> AsyncIterator[ChatSession]:
+async def open_session(connection: Connection, *, warm_up: bool = False) -> "AsyncIterator[ChatSession]":
     """A session with the connected server, and with the baseline if there is one.
 
     Args:
@@ -83,6 +87,8 @@ async def open_session(connection: Connection, *, warm_up: bool = False) -> Asyn
     Raises:
         SpecchatError: If a server cannot be talked to.
     """
+    from specchat.session.chat import ChatSession
+
     settings = connection.settings
     opened: list[ChatBackend] = []
     warming: asyncio.Task[None] | None = None
@@ -111,7 +117,7 @@ async def open_session(connection: Connection, *, warm_up: bool = False) -> Asyn
             await other.close()
 
 
-async def _baseline(connection: Connection, url: str, model: str | None) -> tuple[ChatBackend, ServerInfo]:
+async def _baseline(connection: Connection, url: str, model: str | None) -> "tuple[ChatBackend, ServerInfo]":
     """The server without speculation: its only model, or the one that goes by the same name.
 
     Raises:
@@ -137,7 +143,7 @@ async def _warm_up(backend: "OpenAICompatibleBackend") -> None:
     await backend.warm_up()
 
 
-def _refuse_speculation(server: ServerInfo) -> None:
+def _refuse_speculation(server: "ServerInfo") -> None:
     if server.speculates:
         raise ConfigurationError(
             f"The baseline at {server.url} speculates too (k = {server.draft_length}).",
@@ -169,7 +175,7 @@ def make_backend(connection: Connection, url: str, model: str | None) -> "OpenAI
 
 
 async def run_app(connection: Connection, *, opening_prompt: str | None = None, remember_server: bool = True) -> int:
-    """Connect, open the chat and wait until the user leaves it, or a signal asks to.
+    """Open the chat, connect, and wait until the user leaves, or a signal asks to.
 
     Returns:
         The exit code: 0 if the user left, 143 after SIGTERM, 129 after SIGHUP, 1 if the app broke.
@@ -180,26 +186,49 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
     _require_capable_terminal(os.environ)
     # To look for garbage among what is being imported takes a fifth of the time to the first frame.
     gc.disable()
-    async with open_session(connection, warm_up=True) as session:
-        from specchat.ui.app import ChatApp
-        from specchat.ui.crash import Reporter
-        from specchat.ui.running import run_to_the_end
+    from specchat.ui.app import ChatApp
+    from specchat.ui.crash import Reporter
+    from specchat.ui.running import run_to_the_end
 
-        settings = connection.settings
-        if remember_server:
-            remember(paths.last_server_file(), session.server.url, session.server.model)
+    settings = connection.settings
+    _check_before_drawing(connection)
+    async with AsyncExitStack() as opened:
+
+        async def connect() -> "ChatSession":
+            session = await opened.enter_async_context(open_session(connection, warm_up=True))
+            if remember_server:
+                remember(paths.last_server_file(), session.server.url, session.server.model)
+            # What start-up made lives as long as the app: full collections would pause a streaming reply for it.
+            gc.freeze()
+            gc.enable()
+            return session
+
         app = ChatApp(
-            session,
+            connect,
+            destination=connection.shown_url,
             theme=settings.theme,
             theme_directories=theme_directories(),
             export_directory=settings.export_dir or paths.default_export_directory(),
             opening_prompt=opening_prompt,
         )
-        # What start-up made lives as long as the app: without this, full collections pause a streaming reply for it.
-        gc.freeze()
-        gc.enable()
-        secrets = partial(_secrets, settings, session)
-        return await run_to_the_end(app, Reporter(paths.crash_directory(), secrets, os.environ))
+        secrets = partial(_secrets, settings, app)
+        code = await run_to_the_end(app, Reporter(paths.crash_directory(), secrets, os.environ))
+        if app.refusal is not None:
+            raise app.refusal
+        return code
+
+
+def _check_before_drawing(connection: Connection) -> None:
+    """What can be refused without asking a server, so that no screen comes and goes for it.
+
+    Raises:
+        ConfigurationError: If the address makes no sense, or the key cannot be read or sent.
+    """
+    from specchat.backends.address import Address
+
+    settings = connection.settings
+    for url in filter(None, (settings.url, settings.baseline_url)):
+        choose_key(settings, Address.parse(url).host, openai_key_confirmed=connection.openai_key_confirmed)
 
 
 def _require_capable_terminal(environment: Mapping[str, str]) -> None:
@@ -215,13 +244,16 @@ def _require_capable_terminal(environment: Mapping[str, str]) -> None:
         )
 
 
-def _secrets(settings: Settings, session: ChatSession) -> list[str]:
+def _secrets(settings: Settings, app: "ChatApp") -> list[str]:
     """What no report of an error may hold: keys and what was said."""
     keys = [value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN", "_PASSWORD"))]
     with suppress(ConfigurationError):
         keys.append(choose_key(settings, "").key or "")
-    said = [part for turn in session.conversation.turns for part in (turn.prompt, turn.reply.text)]
-    return [*keys, *said, session.conversation.system]
+    if app.session is None:
+        return keys
+    conversation = app.session.conversation
+    said = [part for turn in conversation.turns for part in (turn.prompt, turn.reply.text)]
+    return [*keys, *said, conversation.system]
 
 
 def theme_directories() -> tuple[Path, ...]:

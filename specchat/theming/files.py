@@ -48,3 +48,21 @@ def load_theme(name: str, directories: Sequence[Path] = ()) -> Theme:
         raise ConfigurationError(
             f"The theme file {path} cannot be read: {error}.", "Mend it or choose another."
         ) from error
+
+
+def opposite_theme(theme: Theme, directories: Sequence[Path] = ()) -> Theme | None:
+    """The theme called light or dark, else the first that is light where this one is dark, or the other way round.
+
+    Args:
+        theme: The one that is used now.
+        directories: Folders to look in first. A file in them that makes no sense is passed over.
+    """
+    usual = "light" if theme.dark else "dark"
+    for name in sorted(theme_names(directories), key=lambda name: name != usual):
+        try:
+            other = load_theme(name, directories)
+        except ConfigurationError:
+            continue
+        if other.dark is not theme.dark:
+            return other
+    return None

@@ -4,14 +4,16 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from specchat.core.errors import ConfigurationError
-from specchat.session.chat import ChatSession
-from specchat.session.ports import Clock
-from specchat.theming import Depth, Theme, depth_of, load_theme, theme_names
+from textual.screen import Screen
+
+from specchat.core.errors import SpecchatError
+from specchat.theming import Depth, Theme, depth_of, load_theme, opposite_theme
 from specchat.ui import clipboard
-from specchat.ui.screens.chat import ChatScreen
+from specchat.ui.screens.connecting import ConnectingScreen
 from specchat.ui.textual_patches import (
     CrashKeepingApp,
     draw_only_what_changed,
@@ -21,11 +23,23 @@ from specchat.ui.textual_patches import (
 )
 from specchat.ui.theme import textual_theme
 
+if TYPE_CHECKING:
+    # The chat takes longest to import: whoever waits for a server sees a first frame before.
+    from collections.abc import Awaitable, Callable
+
+    from specchat.session.chat import ChatSession
+    from specchat.session.ports import Clock
+    from specchat.ui.screens.chat import ChatScreen
+
 
 class ChatApp(CrashKeepingApp):
     """Shows one session until the user leaves.
 
     `run_async` returns when the user has left; whoever connected the backends closes them.
+
+    Attributes:
+        session: What is shown; None until there is one.
+        refusal: Why there was none to show.
     """
 
     TITLE = "specchat"
@@ -44,18 +58,20 @@ class ChatApp(CrashKeepingApp):
 
     def __init__(
         self,
-        session: ChatSession,
+        session: "ChatSession | Callable[[], Awaitable[ChatSession]]",
         *,
+        destination: str = "",
         theme: str,
         theme_directories: tuple[Path, ...] = (),
         export_directory: Path,
         opening_prompt: str | None = None,
-        clock: Clock = time.monotonic,
+        clock: "Clock" = time.monotonic,
     ) -> None:
         """Make the application.
 
         Args:
-            session: Connected.
+            session: Connected, or what connects one, which may raise SpecchatError: the app ends then.
+            destination: The server's address, for who waits.
             theme: Name of the theme to start with.
             theme_directories: Folders with the user's theme files, which need not exist.
             export_directory: Where exports go; made when something is exported.
@@ -78,19 +94,45 @@ class ChatApp(CrashKeepingApp):
         """What the theme key goes to; chosen when it is first pressed."""
         self.register_theme(textual_theme(self._look))
         self.theme = self._look.name
-        self._chat = ChatScreen(
-            session, self._look, clock=clock, export_directory=export_directory, opening_prompt=opening_prompt
+        self._make_chat: Callable[[ChatSession, Theme], ChatScreen] = partial(
+            _chat_screen, clock=clock, export_directory=export_directory, opening_prompt=opening_prompt
         )
+        self._connect = session if callable(session) else None
+        self.session: ChatSession | None = None if callable(session) else session
+        self.refusal: SpecchatError | None = None
+        self._waiting = ConnectingScreen(destination)
+        self._chat: ChatScreen | None = None if self.session is None else self._make_chat(self.session, self._look)
 
-    def get_default_screen(self) -> ChatScreen:
-        """The chat."""
-        return self._chat
+    def get_default_screen(self) -> Screen[None]:
+        """The chat, or what is shown until there is a session."""
+        return self._chat or self._waiting
+
+    def on_ready(self) -> None:
+        """The first frame stands: connect."""
+        if self._connect is not None:
+            self.run_worker(self._open_chat(self._connect), group="connecting")
+
+    async def _open_chat(self, connect: "Callable[[], Awaitable[ChatSession]]") -> None:
+        try:
+            self.session = await connect()
+        except SpecchatError as refusal:
+            self.refusal = refusal
+            self.exit(return_code=1)
+            return
+        self._chat = self._make_chat(self.session, self._look)
+        await self.push_screen(self._chat)  # over it: Textual cannot take away the screen that came first
+        if self._waiting.typed:
+            self._chat.prompt.insert(self._waiting.typed)
 
     def action_toggle_theme(self) -> None:
         """Take the first theme that is light where this one is dark, or the other way round; then go back."""
-        other = self._other_look or self._opposite()
+        other = self._other_look or self._opposite_look()
         if other is not None:
             self._use(other)
+
+    def _opposite_look(self) -> Theme | None:
+        other = opposite_theme(self._look, self._theme_directories)
+        return None if other is None else other.at(self.depth)
 
     def use_theme(self, name: str) -> None:
         """Take a theme by its name; the theme key goes back to the one before.
@@ -106,7 +148,8 @@ class ChatApp(CrashKeepingApp):
         self._look, self._other_look = theme, self._look
         self.register_theme(textual_theme(theme))
         self.theme = theme.name
-        self._chat.show_theme(theme)
+        if self._chat is not None:
+            self._chat.show_theme(theme)
 
     def copy(self, text: str) -> str:
         """Put text on the clipboard; returns the sentence that says where it went."""
@@ -148,14 +191,10 @@ class ChatApp(CrashKeepingApp):
         if self.is_running:
             self.notify(sentence, severity="error", markup=False, timeout=15)
 
-    def _opposite(self) -> Theme | None:
-        """The theme called light or dark, else the first of the other kind that can be used."""
-        usual = "light" if self._look.dark else "dark"
-        for name in sorted(theme_names(self._theme_directories), key=lambda name: name != usual):
-            try:
-                theme = load_theme(name, self._theme_directories).at(self.depth)
-            except ConfigurationError:
-                continue
-            if theme.dark is not self._look.dark:
-                return theme
-        return None
+
+def _chat_screen(
+    session: "ChatSession", look: Theme, *, clock: "Clock", export_directory: Path, opening_prompt: str | None
+) -> "ChatScreen":
+    from specchat.ui.screens.chat import ChatScreen
+
+    return ChatScreen(session, look, clock=clock, export_directory=export_directory, opening_prompt=opening_prompt)

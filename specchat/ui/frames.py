@@ -59,7 +59,7 @@ async def in_frames(
                     _spare_the_collector()
                 if not collector.done():
                     await asyncio.sleep(seconds)
-                while is_behind() and not collector.done():
+                while is_behind() and not collector.done():  # noqa: ASYNC110 - a terminal tells nobody that it read
                     await asyncio.sleep(_BEHIND_SECONDS)
             if collector.done() and first is None:
                 break

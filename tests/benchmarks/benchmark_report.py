@@ -81,15 +81,21 @@ def startup(scale: Scale) -> list[Row]:
     """From the command to an answer, and to the first text on the screen."""
     versions = [_version_seconds() for _ in range(scale.versions)]
     bare = [_bare_seconds() for _ in range(scale.starts)]
-    first = [asyncio.run(_first_frame_seconds()) for _ in range(scale.starts)]
+    first = [asyncio.run(_chat_seconds(b"")) for _ in range(scale.starts)]
+    ready = [asyncio.run(_chat_seconds(_PROMPT)) for _ in range(scale.starts)]
     rows: list[Row] = [["", "seconds"]]
     for name, values in (
         ("`specchat --version`", versions),
         (f"{_NAMES['bare']}: first text", bare),
         ("`specchat --url`: first text", first),
+        ("`specchat --url`: connected, and ready for a prompt", ready),
     ):
         rows.append([name, f"{statistics.median(values):.2f}"])
     return rows
+
+
+_PROMPT = b"sk something"
+"""What stands in an empty prompt, without the letter under the caret."""
 
 
 PARTS: dict[str, Callable[[Scale], list[Row]]] = {
@@ -129,8 +135,8 @@ def _version_seconds() -> float:
     return time.perf_counter() - started
 
 
-def _seconds_to_text(*command: str, **variables: str) -> float:
-    with Terminal([sys.executable, *command], environment(**variables)) as terminal:
+def _seconds_to_text(*command: str, until: bytes = b"") -> float:
+    with Terminal([sys.executable, *command], environment(), until=until) as terminal:
         terminal.drawn.wait(30)
     if terminal.first_text_seconds is None:
         raise RuntimeError(f"{' '.join(command)} drew nothing")
@@ -141,9 +147,9 @@ def _bare_seconds() -> float:
     return _seconds_to_text("-m", "benchmarks.benchmark_bare")
 
 
-async def _first_frame_seconds() -> float:
+async def _chat_seconds(until: bytes) -> float:
     async with ScriptedServer() as server:
-        return await asyncio.to_thread(_seconds_to_text, "-m", "specchat", "--url", server.url)
+        return await asyncio.to_thread(_seconds_to_text, "-m", "specchat", "--url", server.url, until=until)
 
 
 def table(rows: list[Row]) -> str:

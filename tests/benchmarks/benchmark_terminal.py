@@ -41,18 +41,20 @@ def set_size(terminal: int, columns: int, rows: int = ROWS) -> None:
 class Terminal:
     """Runs one program on a terminal of its own; use as a context manager."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], *, until: bytes = b"") -> None:
         """Start it.
 
         Args:
             command: The program and its arguments.
             env: Its environment.
+            until: The text to wait for; any, where it is empty.
         """
+        self._until = until
         self.bytes_read = 0
         self.reports: list[Report] = []
         """What the program reported, each with the `bytes` that the terminal had got by then."""
         self.first_text_seconds: float | None = None
-        """From the start to the first character that is no space and no control."""
+        """From the start to the text that was waited for; a space or a control is none."""
         self.drawn = threading.Event()
         self._answered = False
         self._ours, theirs = pty.openpty()
@@ -113,7 +115,8 @@ class Terminal:
             self._answered = True
             os.write(self._ours, _SYNC_ANSWER)
         text, _, rest = _CONTROL.sub(b"", data).partition(b"\x1b")
-        if any(byte > 0x20 and byte != 0x7F for byte in text):
+        found = self._until in text if self._until else any(byte > 0x20 and byte != 0x7F for byte in text)
+        if found:
             self.first_text_seconds = time.perf_counter() - self._started
             self.drawn.set()
-        return b"\x1b" + rest if rest else b""
+        return text[-len(self._until) :] * bool(self._until) + (b"\x1b" + rest if rest else b"")
