@@ -75,7 +75,7 @@ async def server() -> AsyncIterator[ScriptedServer]:
 
 async def test_sigterm_in_the_chat_gives_the_terminal_back(server: ScriptedServer) -> None:
     terminal = Terminal("--url", server.url)
-    await terminal.wait_for(b"Ask something")
+    await terminal.wait_for(b"sk something")
     os.kill(terminal.pid, signal.SIGTERM)
     assert await terminal.end() == 143
     assert terminal.is_restored()
@@ -98,7 +98,7 @@ async def test_the_end_of_the_terminal_ends_the_chat_even_where_hangups_are_igno
         terminal = Terminal("--url", server.url)
     finally:
         signal.signal(signal.SIGHUP, before)
-    await terminal.wait_for(b"Ask something")
+    await terminal.wait_for(b"sk something")
     os.close(terminal.fd)
     assert await terminal.end() == -signal.SIGHUP
 
