@@ -65,7 +65,9 @@ def _tls(causes: list[BaseException], where: str) -> ServerUnreachable | None:
 
 
 def _reason(causes: list[BaseException], secrets: tuple[str | None, ...]) -> str:
-    said = next((text for cause in reversed(causes) if (text := str(cause))), type(causes[-1]).__name__)
+    # An empty queue inside the library is how it notices the end, and says nothing of the server.
+    told = [cause for cause in causes if not isinstance(cause, LookupError)]
+    said = next((text for cause in reversed(told) if (text := str(cause))), type(told[-1]).__name__)
     reason = one_line(redact(said, secrets), 200)
     return reason if reason.endswith((".", "…")) else f"{reason}."
 
