@@ -406,3 +406,13 @@ async def test_what_cannot_be_gone_to_is_said(typed: str, sentence: str) -> None
         await chat.pilot.pause()
 
         assert any(sentence in notice for notice in chat.notices)
+
+
+@pytest.mark.parametrize(("size", "rows"), [((120, 40), 6), ((80, 24), 5), ((60, 20), 4)])
+async def test_the_inspector_has_its_height_from_the_first_moment(size: tuple[int, int], rows: int) -> None:
+    async with open_chat(backend_for(HELLO), size=size) as chat:
+        await chat.ask("Hi")
+        await chat.pilot.press("f7")
+
+        assert chat.screen.inspector.size.height == rows
+        assert len(chat.screen.inspector.lines) == rows

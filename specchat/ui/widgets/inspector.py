@@ -10,6 +10,7 @@ from specchat.ui.widgets.lines import LinesWidget
 
 _SHARE = 4
 """One line for so many rows of the screen, and one fewer."""
+_BORDER = 1
 
 
 class Inspector(LinesWidget):
@@ -32,6 +33,7 @@ class Inspector(LinesWidget):
     def show(self, reply: Reply, token: int) -> None:
         """Say what is known of a token, by its index in the reply's tokens."""
         self._shown = reply, token
+        self._stand()
         self.add_class("-shown")
         self._inspect()
 
@@ -41,7 +43,9 @@ class Inspector(LinesWidget):
         self.remove_class("-shown")
 
     def on_resize(self) -> None:
-        """Use the new width."""
+        """Use the new width and height of the screen."""
+        if self._shown is not None:
+            self._stand()
         self._inspect()
 
     def _inspect(self) -> None:
@@ -50,9 +54,14 @@ class Inspector(LinesWidget):
         reply, token = self._shown
         if token >= len(reply.tokens):
             return
-        rows = max(FEWEST, min(MOST, self.screen.size.height // _SHARE - 1))
-        found = inspect(reply, token, self.size.width, rows)
+        found = inspect(reply, token, self.size.width, self._rows)
         self.border_title = f" {found.title} "
-        if len(found.lines) != len(self.lines):
-            self.refresh(layout=True)
         self.lines = found.lines
+
+    @property
+    def _rows(self) -> int:
+        return max(FEWEST, min(MOST, self.screen.size.height // _SHARE - 1))
+
+    def _stand(self) -> None:
+        # Told and not measured: what there is to show is known only once there is a width to show it in.
+        self.styles.height = self._rows + _BORDER
