@@ -40,7 +40,8 @@ class LoadPolling:
         self._busy = False
 
     def start(self) -> None:
-        """Begin."""
+        """Begin at once."""
+        self._host.call_after_refresh(self._tick)
         self._host.set_interval(_SECONDS, self._tick)
 
     def hurry(self) -> None:

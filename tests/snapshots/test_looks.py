@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from chat_pilot import backend_for, make_app, without_speculation
 from fakes import FixedClock, Pause, Script
+from specchat.core.errors import StreamBroken
 from specchat.core.events import SpeculationReported
 from specchat.core.speculation import Channel
 from specchat.ui.app import ChatApp
@@ -87,3 +88,45 @@ def test_looks_with_help(snap_compare: Compare) -> None:
         await pilot.press("f1")
 
     assert snap_compare(app(), terminal_size=(100, 34), run_before=help_over_reply)
+
+
+async def _find(pilot: Pilot[None]) -> None:
+    await pilot.press("ctrl+f", *"em")
+    chat = pilot.app.screen
+    assert isinstance(chat, ChatScreen)
+    chat.find_bar.text.cursor_blink = False
+
+
+VIEWS: dict[str, tuple[str, ...] | Callable[[Pilot[None]], Awaitable[None]]] = {
+    "inspector": ("f7", "S"),
+    "find": _find,
+    "markdown": ("f5",),
+    "folded": ("f6",),
+    "completion": tuple("/t"),
+    "hidden": ("f4",),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("size", [(120, 40), (60, 20)], ids=["wide", "narrow"])
+def test_looks_of_every_view(snap_compare: Compare, view: str, size: tuple[int, int]) -> None:
+    async def open_view(pilot: Pilot[None]) -> None:
+        await ask(pilot)
+        how = VIEWS[view]
+        await (pilot.press(*how) if isinstance(how, tuple) else how(pilot))
+        pilot.app.clear_notifications()
+        # Markdown is laid out in a thread.
+        await pilot.pause(0.3)
+
+    assert snap_compare(app(), terminal_size=size, run_before=open_view)
+
+
+def test_looks_of_a_failed_reply(snap_compare: Compare) -> None:
+    script = Script().step("Half", " a").then(StreamBroken("The stream broke off.", "What came is kept; ask again."))
+    made, _, _ = make_app(backend_for(script, clock=FixedClock(0.7)))
+
+    assert snap_compare(made, terminal_size=(80, 24), run_before=ask)
+
+
+def test_looks_on_a_large_screen(snap_compare: Compare) -> None:
+    assert snap_compare(app(), terminal_size=(200, 60), run_before=ask)
