@@ -77,11 +77,13 @@ def sequence(text: str, environment: Mapping[str, str]) -> str:
     """OSC 52 as it reaches the terminal from here: bare, or inside what tmux or screen pass through."""
     payload = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
     bare = f"\x1b]52;c;{payload}\a"
-    if environment.get("TMUX"):
-        return "\x1bPtmux;" + bare.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     if environment.get("STY"):
+        # Also where both are set and nothing tells which is the inner one: tmux drops screen's form, and screen would
+        # print tmux's onto the screen.
         chunks = (bare[at : at + _SCREEN_CHUNK] for at in range(0, len(bare), _SCREEN_CHUNK))
         return "".join(f"\x1bP{chunk}\x1b\\" for chunk in chunks)
+    if environment.get("TMUX"):
+        return "\x1bPtmux;" + bare.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     return bare
 
 

@@ -13,6 +13,8 @@ class PromptSubmitted(Message):
     """With long pastes and attached files in their places."""
     replaces: int | None = None
     """Index of the turn whose prompt it takes the place of; None for a new one."""
+    shown: str = ""
+    """As it stood in the prompt, which is empty now."""
 
 
 @dataclass

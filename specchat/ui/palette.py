@@ -3,11 +3,12 @@
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from specchat.ui.commands.command import Command
 from specchat.ui.commands.table import COMMANDS
 from specchat.ui.screens.help import how_to
+from specchat.ui.screens.over import ScreenOver
 
 if TYPE_CHECKING:
     from specchat.ui.screens.chat import ChatScreen
@@ -33,17 +34,26 @@ class ChatCommands(Provider):
     def _choose(self, command: Command) -> None:
         chat = cast("ChatScreen", self.screen)
         if command.argument:
-            if chat.prompt.text:
-                chat.prompt.remember(chat.prompt.text)  # the arrow key brings it back
+            while typed := chat.prompt.text:  # twice where an earlier prompt is being changed
+                chat.prompt.text = ""
+                chat.prompt.remember(typed)  # the arrow key brings it back
             chat.prompt.text = f"/{command.name} "
             chat.prompt.move_cursor(chat.prompt.document.end)
         else:
             chat.action_command(command.name)
 
 
+class _Palette(CommandPalette, ScreenOver):
+    """Textual's, which fails at a page key while the terminal leaves its list no room."""
+
+    def _action_command_list(self, action: str) -> None:
+        if self.query_one(CommandList).scrollable_content_region:
+            super()._action_command_list(action)
+
+
 def open_palette() -> CommandPalette:
     """The palette of the chat's commands."""
-    return CommandPalette(providers=[ChatCommands], placeholder="Find a command …")
+    return _Palette(providers=[ChatCommands], placeholder="Find a command …")
 
 
 def _offered() -> list[Command]:

@@ -204,3 +204,10 @@ def test_screen_hands_a_long_text_to_its_terminal_whole(tmp_path: Path) -> None:
     finally:
         outer.wait_for(b"is terminating")
         outer.close()
+
+
+def test_screen_and_tmux_in_one_another_get_a_sequence_that_neither_prints() -> None:
+    both = {"STY": "1.pts", "TMUX": "socket,1,0"}
+
+    assert sequence("copied", both) == sequence("copied", {"STY": "1.pts"})
+    assert "tmux;" not in sequence("copied", both)

@@ -322,6 +322,7 @@ async def test_what_was_being_typed_comes_back_after_a_change(ending: str) -> No
         if ending == "escape":
             await typist.pilot.press("escape")
         else:
+            await typist.pilot.press("enter")
             typist.app.prompt.remember("What was it?")
 
         assert typist.app.prompt.text == "half a thought"

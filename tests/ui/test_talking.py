@@ -249,3 +249,32 @@ async def test_all_that_is_set_is_shown() -> None:
         await command(chat, "/params")
 
         assert chat.notices == ["Set: temperature 0.5, stop “END”, top k 5, thinking on, system prompt “Be brief”."]
+
+
+async def test_a_conversation_begun_anew_turns_a_change_into_a_new_prompt() -> None:
+    backend = backend_for(HELLO)
+    async with open_chat(backend) as chat:
+        await chat.ask("first")
+        await chat.pilot.press("f8", "!", "ctrl+l")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: len(backend.requests) == 2)
+        await chat.ended()
+
+        assert [turn.prompt for turn in chat.session.conversation.turns] == ["first!"]
+        assert not chat.screen.prompt.border_title
+
+
+async def test_what_waited_comes_back_beside_a_change_and_not_into_it() -> None:
+    async with open_chat(backend_for(Script().step("some ").then(Hang()))) as chat:
+        await chat.type("first")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "some" in chat.shown)
+        await chat.type("waits")
+        await chat.pilot.press("enter", "f8", "escape", "f8")
+        chat.screen.asker.stop()
+        await chat.ended()
+        await chat.pilot.pause()
+
+        assert chat.screen.prompt.text == "first"
+        await chat.pilot.press("escape")
+        assert chat.screen.prompt.text == "waits"

@@ -319,6 +319,17 @@ async def test_clearing_leaves_no_mark_and_no_inspector() -> None:
         assert shown.marked("reverse") == ""
 
 
+async def test_a_move_that_is_heard_of_after_the_conversation_was_cleared_shows_nothing() -> None:
+    async with open_chat(backend_for(HELLO)) as chat:
+        await chat.ask("Hi")
+        chat.screen.transcript.post_message(CursorMoved(0, 1))
+        chat.session.clear()
+        chat.screen.show_anew()
+        await chat.pilot.pause()
+
+        assert not chat.screen.inspector.has_class("-shown")
+
+
 async def test_folding_and_opening_brings_the_cursor_back() -> None:
     async with tokens_of(told(STEPS, thinking=[("Hm",), (" well",)])) as shown:
         await shown.press("tab", "ctrl+home")
@@ -416,3 +427,15 @@ async def test_the_inspector_has_its_height_from_the_first_moment(size: tuple[in
 
         assert chat.screen.inspector.size.height == rows
         assert len(chat.screen.inspector.lines) == rows
+
+
+async def test_where_all_answers_are_markdown_it_is_said_how_to_see_their_tokens() -> None:
+    async with open_chat(backend_for(HELLO)) as chat:
+        await chat.ask("hi")
+        await chat.pilot.press("f5")
+        await chat.until(lambda: not chat.screen.transcript.document.shown_tokens(0))
+        await chat.pilot.press("f7")
+
+        assert chat.notices == [
+            "No tokens are shown now. F5 shows them in place of Markdown, F6 opens folded thinking."
+        ]

@@ -1,9 +1,11 @@
 """What the prompt does with keys, earlier prompts and pastes."""
 
+import time
+
 import pytest
 from textual import events
 
-from chat_pilot import HELLO, backend_for, open_chat
+from chat_pilot import HELLO, Chat, backend_for, open_chat
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "shift+enter", "alt+enter", "shift+\r"])
@@ -72,3 +74,41 @@ async def test_a_large_paste_arrives_whole() -> None:
         await chat.ended()
 
         assert backend.requests[0].messages[-1].content == text
+
+
+async def keys_that_waited(chat: Chat, *keys: str) -> None:
+    """Keys that a person pressed one after the other while the program was busy: all are there at once."""
+    now = time.monotonic()
+    for number, key in enumerate(keys):
+        event = events.Key(key, {"enter": "\r"}.get(key, key))
+        event.time = now + 0.1 * number
+        chat.app.post_message(event)
+    await chat.until(lambda: bool(chat.session.conversation.turns))
+    await chat.pilot.pause(0.1)
+    await chat.ended()
+
+
+async def test_what_is_typed_behind_enter_while_the_program_is_busy_is_of_the_next_prompt() -> None:
+    async with open_chat(backend_for(HELLO)) as chat:
+        await keys_that_waited(chat, *"one", "enter", *"two", "enter", *"three")
+
+        assert [turn.prompt for turn in chat.session.conversation.turns] == ["one", "two"]
+        assert chat.screen.prompt.text == "three"
+
+
+async def test_enter_pressed_again_while_the_program_is_busy_asks_once() -> None:
+    backend = backend_for(HELLO)
+    async with open_chat(backend) as chat:
+        await keys_that_waited(chat, *"one", "enter", "enter", "enter")
+
+        assert len(backend.requests) == 1
+
+
+async def test_a_terminal_without_room_for_the_prompt_ends_nothing() -> None:
+    async with open_chat(backend_for(HELLO), size=(80, 24)) as chat:
+        for width in (7, 6, 4, 1):
+            await chat.pilot.resize_terminal(width, 5)
+        await chat.pilot.resize_terminal(80, 24)
+
+        await chat.ask("hi")
+        assert "how are you?" in chat.shown

@@ -52,8 +52,13 @@ def rejection(chat: "ChatScreen", _: str) -> None:
 
 def _enter(chat: "ChatScreen") -> "Spot":
     """Put the keyboard at the tokens; returns the token under the cursor."""
-    if not any(chat.transcript.document.shown_tokens(turn) for turn in range(len(chat.transcript.document.turns))):
-        raise SpecchatError("No tokens are shown yet.", "Ask something first; F5 shows tokens in place of Markdown.")
+    document = chat.transcript.document
+    if not any(document.shown_tokens(turn) for turn in range(len(document.turns))):
+        if any(turn.reply.tokens for turn in chat.session.conversation.turns):
+            raise SpecchatError(
+                "No tokens are shown now.", "F5 shows them in place of Markdown, F6 opens folded thinking."
+            )
+        raise SpecchatError("No tokens are shown yet.", "Ask something first.")
     chat.transcript.focus()
     chat.transcript.mode.enter()
     spot = chat.transcript.spot

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -16,11 +16,13 @@ from specchat.core.reply import Outcome
 from specchat.session.chat import ChatSession
 from specchat.session.ports import Clock
 from specchat.theming import Theme
+from specchat.ui.app import ChatApp
 from specchat.ui.asking import Asker
 from specchat.ui.commands import table
 from specchat.ui.commands.command import Command
 from specchat.ui.commands.completing import suggestions
 from specchat.ui.dashboard import Dashboard
+from specchat.ui.frames import collect_what_was_spared
 from specchat.ui.messages import (
     AskingBegan,
     AskingEnded,
@@ -42,8 +44,6 @@ from specchat.ui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from specchat.ui.app import ChatApp
 
 QUIT_SECONDS = 3.0
 """A second Ctrl+C within this time quits."""
@@ -72,6 +72,7 @@ class ChatScreen(Screen[None]):
         )
         for command in table.bound()
     ]
+    app = getters.app(ChatApp)
     transcript = getters.query_one("#transcript", Transcript)
     panels = getters.query_one("#panels", PanelColumn)
     inspector = getters.query_one("#inspector", Inspector)
@@ -136,8 +137,6 @@ class ChatScreen(Screen[None]):
 
     @on(PromptSubmitted)
     def _take_prompt(self, event: PromptSubmitted) -> None:
-        typed = self.prompt.text
-        self.prompt.text = ""  # spaces too: left behind, they would turn the next command into a question
         try:
             parsed = table.parse(event.text)
             if parsed is not None:
@@ -145,7 +144,7 @@ class ChatScreen(Screen[None]):
             elif event.text.strip():
                 self.ask(table.question(event.text), replaces=event.replaces)
         except SpecchatError as error:
-            self.prompt.text = typed
+            self.prompt.give_back(event.shown, changed=event.replaces is not None)
             self.tell(str(error), severity="warning")
 
     def ask(self, question: str, *, replaces: int | None = None) -> None:
@@ -191,7 +190,7 @@ class ChatScreen(Screen[None]):
         """After a reply that was stopped or failed nothing is asked unasked: what waited is the prompt again."""
         waiting = self.asker.take_queue()
         if waiting:
-            self.prompt.text = "\n".join([*waiting, *filter(None, [self.prompt.text])])
+            self.prompt.give_back(*waiting)
 
     # -- showing --------------------------------------------------------------------------------------------------
 
@@ -208,9 +207,11 @@ class ChatScreen(Screen[None]):
     def show_anew(self) -> None:
         """The conversation has begun anew."""
         self.transcript.clear()
+        self.prompt.forget_change()
         self._show_intro()
         self.dashboard.begin()
         self.dashboard.settle()
+        self.call_after_refresh(collect_what_was_spared)
 
     @on(FollowingChanged)
     def _show_following(self) -> None:
@@ -218,7 +219,9 @@ class ChatScreen(Screen[None]):
 
     @on(CursorMoved)
     def _inspect(self, event: CursorMoved) -> None:
-        self.inspector.show(self.session.conversation.turns[event.turn].reply, event.token)
+        turns = self.session.conversation.turns
+        if event.turn < len(turns):  # else the conversation began anew behind it
+            self.inspector.show(turns[event.turn].reply, event.token)
 
     @on(CursorLeft)
     def _close_inspector(self) -> None:
@@ -232,8 +235,9 @@ class ChatScreen(Screen[None]):
 
     def show_over(self, screen: ModalScreen[None]) -> None:
         """Show something over the chat."""
-        self.app.clear_notifications()
-        self.app.push_screen(screen)
+        if self.is_active:  # the key may have been pressed twice before this
+            self.app.clear_notifications()
+            self.app.push_screen(screen)
 
     @on(ScrollTranscript)
     def _scroll(self, event: ScrollTranscript) -> None:
@@ -274,7 +278,7 @@ class ChatScreen(Screen[None]):
         """Copy a selection, else stop the reply; the second time in a row: leave."""
         selected = self.prompt.selected_text or self.get_selected_text()
         if selected:
-            self.tell(cast("ChatApp", self.app).copy(selected))
+            self.tell(self.app.copy(selected))
         elif self._clock() < self._quits_until:
             self.leave()
         else:

@@ -9,14 +9,14 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from specchat.ui.commands.command import GROUPS, Command
 from specchat.ui.keys import OTHER_KEYS
+from specchat.ui.screens.over import ScreenOver
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ScreenOver):
     """Every key and command; any of the closing keys leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -8,7 +8,6 @@ from rich.text import Text
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
-from textual.widgets.text_area import Selection
 
 from specchat.ui.attachments import Attachment
 from specchat.ui.folding import FoldedTexts
@@ -17,6 +16,7 @@ from specchat.ui.messages import PromptSubmitted, ScrollTranscript
 from specchat.ui.prompt_history import PromptHistory
 from specchat.ui.textual_patches import NEWLINE_KEYS
 from specchat.ui.widgets.completion import Completion, Suggestion
+from specchat.ui.widgets.sturdy_text_area import SturdyTextArea
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -41,11 +41,15 @@ def _remaining_bindings() -> list[BindingType]:
     return kept
 
 
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
+
+
 def _nothing(_: str) -> Sequence[Suggestion]:
     return ()
 
 
-class Prompt(TextArea, inherit_bindings=False):
+class Prompt(SturdyTextArea, inherit_bindings=False):
     """Several lines of text: Enter sends, Ctrl+J makes a new line, arrows at the edges walk through earlier prompts.
 
     A long paste and an attached file stand in the text under a short name, and are put in when the prompt is sent.
@@ -116,8 +120,20 @@ class Prompt(TextArea, inherit_bindings=False):
     def remember(self, prompt: str) -> None:
         """Keep a prompt that was asked, for the arrow keys. It ends a change of an earlier one."""
         self._history.remember(self._folded.refold(prompt))
-        if self.editing is not None:
-            self.give_up_change()
+        self.forget_change()
+
+    def give_back(self, *prompts: str, changed: bool = False) -> None:
+        """Have again what was sent and not asked, before what was typed since.
+
+        Args:
+            prompts: What was sent.
+            changed: Is it what an earlier prompt, which is still being changed, was changed to?
+        """
+        prompts = tuple(map(self._folded.refold, prompts))
+        if self.editing is None or changed:
+            self._show(_lines(*prompts, self.text))
+        else:
+            self._before_edit = _lines(*prompts, self._before_edit)
 
     def change(self, index: int, prompt: str) -> None:
         """Let the user change the prompt of a turn. What is being typed comes back afterwards."""
@@ -143,6 +159,12 @@ class Prompt(TextArea, inherit_bindings=False):
         self.border_title = ""
         self._show(self._before_edit)
         return True
+
+    def forget_change(self) -> None:
+        """No earlier prompt is changed any more; what is being typed stays, as a new one."""
+        typed = self.text
+        if self.give_up_change():
+            self._show(_lines(self.text, typed))
 
     def attach(self, attachment: Attachment) -> None:
         """Put a file under a short name where the cursor is."""
@@ -208,7 +230,8 @@ class Prompt(TextArea, inherit_bindings=False):
         if text.startswith("/") and not self.text.startswith("/"):
             text = f"/{text}"  # a paste or a file is never a command
         self._popup.offer((), "")
-        self.post_message(PromptSubmitted(text, self.editing))
+        shown, self.text = self.text, ""  # at once: keys that wait already are of the next prompt
+        self.post_message(PromptSubmitted(text, self.editing, shown))
 
     def _type(self, text: str) -> None:
         self._step_out_of_name()
@@ -232,22 +255,6 @@ class Prompt(TextArea, inherit_bindings=False):
             self.post_message(ScrollTranscript("end"))
         else:
             self.action_cursor_line_end()
-
-    def undo(self) -> None:
-        """Take the last change back."""
-        self._from_the_first_line(super().undo)
-
-    def redo(self) -> None:
-        """Do again what was taken back last."""
-        self._from_the_first_line(super().redo)
-
-    def _from_the_first_line(self, change: Callable[[], None]) -> None:
-        # Textual 8.2 looks for the cursor before it moves it, and fails if its line has gone with the scroll bar.
-        selection, before = self.selection, self.text
-        self.selection = Selection.cursor((0, 0))
-        change()
-        if self.text == before:
-            self.selection = selection
 
     # -- completion -----------------------------------------------------------------------------------------------
 
