@@ -1,10 +1,10 @@
-"""Replies whose tokens have texts of their own, made from steps; and transcripts of them."""
+"""Replies whose tokens have texts of their own, made from steps or written down; and transcripts of them."""
 
 from fakes import server_info
 from specchat.core.conversation import Turn
 from specchat.core.events import ChunkArrived, PiecesLearned
 from specchat.core.reply import Outcome, Reply
-from specchat.core.speculation import Channel
+from specchat.core.speculation import Channel, Label, Token
 
 Steps = list[tuple[str, ...]]
 STEP_SECONDS = 0.02
@@ -33,3 +33,33 @@ def tell(reply: Reply, *pieces: str, channel: Channel = Channel.CONTENT) -> int 
 
 def turns_of(*replies: Reply, prompt: str = "What?") -> list[Turn]:
     return [Turn(prompt, reply, server_info()) for reply in replies]
+
+
+class Written(Reply):
+    """A reply whose tokens a test writes."""
+
+    __slots__ = ("written",)
+    written: list[Token]
+
+    @property
+    def tokens(self) -> list[Token]:
+        return self.written
+
+    @property
+    def rows(self) -> list[tuple[Channel, str]]:
+        return [(token.channel, token.text) for token in self.written]
+
+    @property
+    def ids(self) -> list[int | None]:
+        return [token.id for token in self.written]
+
+    def label_of(self, index: int) -> Label:
+        return self.written[index].label
+
+
+def written(tokens: list[Token], *, ended: bool = True) -> Written:
+    """A reply of these tokens."""
+    reply = Written(0.0)
+    reply.written = tokens
+    reply.outcome = Outcome.FINISHED if ended else Outcome.RUNNING
+    return reply

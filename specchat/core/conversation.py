@@ -57,14 +57,16 @@ class Conversation:
         """The turns that make up the last answer: one that has a prompt, and those that continue it."""
         return self.turns[self.question_of(len(self.turns) - 1) :] if self.turns else []
 
-    def _exchanges(self) -> list[tuple[str, str]]:
-        joined: list[tuple[str, str]] = []
+    def answers(self) -> list[list[Turn]]:
+        """All answers, replaced ones too, each as the turns that make it up."""
+        found: list[list[Turn]] = []
         for turn in self.turns:
-            if turn.replaced:
-                continue
-            if turn.continues and joined:
-                prompt, answer = joined.pop()
-                joined.append((prompt, answer + turn.reply.text))
+            if turn.continues and found:
+                found[-1].append(turn)
             else:
-                joined.append((turn.prompt, turn.reply.text))
-        return joined
+                found.append([turn])
+        return found
+
+    def _exchanges(self) -> list[tuple[str, str]]:
+        kept = (answer for answer in self.answers() if not answer[0].replaced)
+        return [(answer[0].prompt, "".join(turn.reply.text for turn in answer)) for answer in kept]

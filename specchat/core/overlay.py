@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from specchat.core.speculation import UNKNOWN_LABEL, Evidence, Label, Origin, Step, origins_of_step
+from specchat.core.step_labels import StepLabels
 
 _WORK_LIMIT = 600_000
 """State transitions after which an alignment is given up: about half a second."""
@@ -18,7 +19,7 @@ _WORK_LIMIT = 600_000
 class Overlay:
     """A report laid over the ids."""
 
-    labels: list[Label]
+    labels: Sequence[Label]
     """One for each id; UNKNOWN where the report does not decide."""
     steps: list[Step]
     undecided: int
@@ -72,17 +73,13 @@ def _respects_chunks(steps: Iterable[Step], ends: Sequence[int]) -> bool:
 def _direct(total: int, accepted: Sequence[int], drafted: Sequence[int], cut: int) -> Overlay | None:
     if cut and (not accepted or cut > accepted[-1]):
         return None
-    steps = [Step(d, a, a + 1, Evidence.REPORTED) for a, d in zip(accepted, drafted, strict=True)]
+    # There are few kinds of steps and many steps.
+    alike = {(a, d): Step(d, a, a + 1, Evidence.REPORTED) for a, d in set(zip(accepted, drafted, strict=True))}
+    steps = [alike[kind] for kind in zip(accepted, drafted, strict=True)]
     if cut:
         last = steps[-1]
         steps[-1] = Step(last.drafted, last.accepted, last.emitted - cut, Evidence.REPORTED)
-    labels = [Label(Origin.PREFILL, evidence=Evidence.REPORTED)]
-    origins: dict[tuple[int | None, int, int], list[tuple[Origin, int | None]]] = {}
-    for index, step in enumerate(steps):
-        kind = (step.drafted, step.accepted, step.emitted)
-        if kind not in origins:
-            origins[kind] = origins_of_step(*kind)
-        labels += [Label(origin, position, index, Evidence.REPORTED) for origin, position in origins[kind]]
+    labels = StepLabels(steps, Evidence.REPORTED)
     return Overlay(labels, steps, 0) if len(labels) == total else None
 
 

@@ -38,6 +38,7 @@ class TextAligner:
         self._waiting = WaitingText()
         self._channel = Channel.CONTENT
         self._cut_off = False
+        self._has_ids = False
         self.overflow: list[tuple[Channel, str]] = []
         """Text received that no row can show yet; it belongs behind the rows."""
 
@@ -52,7 +53,7 @@ class TextAligner:
             self._channel = spans[-1][0]
         for token_id in ids:
             self._append_row(token_id)
-        if not ids and all(i is None for i in self.ids):
+        if not self._has_ids:
             for channel, text in spans:
                 self._append_row(None, channel, text)
             self.settled = len(self.rows)
@@ -129,6 +130,7 @@ class TextAligner:
 
     def _append_row(self, token_id: int | None, channel: Channel | None = None, text: str = "") -> None:
         self.ids.append(token_id)
+        self._has_ids = self._has_ids or token_id is not None
         self.rows.append((channel or self._channel, text))
 
     def _piece(self, index: int) -> str | None:

@@ -4,6 +4,8 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import compress
+from operator import is_
 
 from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.errors import SpecchatError
@@ -23,9 +25,11 @@ from specchat.core.leaked_thinking import LeakedThinking
 from specchat.core.live_steps import LiveSteps
 from specchat.core.overlay import Unclosed, lay_over
 from specchat.core.pieces import TextAligner
-from specchat.core.speculation import UNKNOWN_LABEL, Channel, Evidence, Label, Origin, Step, Token
+from specchat.core.speculation import Channel, Evidence, Label, Origin, Step, Token
+from specchat.core.step_labels import Kind, kinds_of, origins_of
 from specchat.core.step_tally import StepTally
 from specchat.core.timing import ReplyClock
+from specchat.core.token_view import TokenView
 
 
 class Outcome(StrEnum):
@@ -79,12 +83,12 @@ class Reply:
     live: LiveSteps = field(init=False)
     aligner: TextAligner = field(init=False)
     steps: list[Step] = field(init=False)
-    _labels: list[Label] = field(init=False)
-    _tokens: list[Token] = field(default_factory=list)
+    live_guess_accuracy: float | None = None
+    """Share of the decided tokens whose live origin was right; None before something better than chunks arrived."""
+    _labels: Sequence[Label] = field(init=False)
     _ordinals: "array[int]" = field(default_factory=lambda: array("q"))
     """For each token, how many ids there are up to and with it."""
     _tally: StepTally = field(init=False)
-    _clean: int = 0
     _thinking: LeakedThinking = field(default_factory=LeakedThinking)
 
     def __post_init__(self) -> None:
@@ -98,29 +102,50 @@ class Reply:
     # -- reading --------------------------------------------------------------------------------------------------
 
     @property
-    def tokens(self) -> list[Token]:
-        """The tokens so far. Rows below `first_changed` of the last `add` are as they were."""
-        start = self._clean
-        del self._tokens[start:], self._ordinals[start:]
-        ordinal = self._ordinals[-1] if start else 0
-        labels, last = self._labels, len(self._labels)
-        for token_id, (channel, text) in zip(self.aligner.ids[start:], self.aligner.rows[start:], strict=True):
-            label = UNKNOWN_LABEL
-            if token_id is not None:
-                if ordinal < last:
-                    label = labels[ordinal]
-                ordinal += 1
-            self._tokens.append(Token(token_id, text, channel, label))
-            self._ordinals.append(ordinal)
-        self._clean = len(self._tokens)
-        if not self.aligner.overflow:
-            return self._tokens
-        return self._tokens + [Token(None, text, channel, UNKNOWN_LABEL) for channel, text in self.aligner.overflow]
+    def tokens(self) -> Sequence[Token]:
+        """The tokens so far. Those below the index that the last `add` returned are as they were."""
+        return self._view()
+
+    def _view(self) -> TokenView:
+        self._count_ids()
+        return TokenView(self.aligner, self._ordinals, self._labels)
+
+    def label_of(self, index: int) -> Label:
+        """What is known of the origin of the token at `index`; UNKNOWN where there is none."""
+        return self._view().label(index)
+
+    @property
+    def ids(self) -> Sequence[int | None]:
+        """The id of each of the tokens, without those of text that belongs to none yet."""
+        return self.aligner.ids
+
+    @property
+    def rows(self) -> Sequence[tuple[Channel, str]]:
+        """Channel and text of each of the tokens, which costs less than the tokens do."""
+        return self.aligner.rows + self.aligner.overflow if self.aligner.overflow else self.aligner.rows
 
     def ordinal_of(self, index: int) -> int | None:
         """Which of the reply's ids the token at `index` has, counted from 0; None for a token without an id."""
-        tokens = self.tokens
-        return self._ordinals[index] - 1 if index < len(tokens) and tokens[index].id is not None else None
+        self._count_ids()
+        ids = self.aligner.ids
+        return self._ordinals[index] - 1 if index < len(ids) and ids[index] is not None else None
+
+    def kinds(self, first: int = 0) -> set[Kind]:
+        """Origin and draft position of all tokens from index `first` on that have a text."""
+        tokens, ids = self.tokens, self.aligner.ids
+        if self._ordinals and self._ordinals[-1] == len(ids) == len(tokens) == len(self._labels):
+            return set(compress(kinds_of(self._labels, first), (text for _, text in self.rows[first:])))
+        found = (token for token in tokens[first:] if token.text)
+        return {(token.label.origin, token.label.position) for token in found}
+
+    def _count_ids(self) -> None:
+        counted = len(self._ordinals)
+        if counted == len(self.aligner.ids):
+            return
+        ordinal = self._ordinals[-1] if counted else 0
+        for token_id in self.aligner.ids[counted:]:
+            ordinal += token_id is not None
+            self._ordinals.append(ordinal)
 
     @property
     def labels(self) -> Sequence[Label]:
@@ -146,7 +171,7 @@ class Reply:
         return self._channel_text(Channel.REASONING)
 
     def _channel_text(self, channel: Channel) -> str:
-        return "".join(token.text for token in self.tokens if token.channel is channel)
+        return "".join(text for of, text in self.rows if of is channel)
 
     @property
     def output_tokens(self) -> int | None:
@@ -190,8 +215,6 @@ class Reply:
                 self.note(event.text)
             case StreamEnded():
                 self.done_seen = self.done_seen or event.done
-        if changed is not None:
-            self._clean = min(self._clean, changed)
         return changed
 
     def note(self, text: str) -> None:
@@ -209,9 +232,8 @@ class Reply:
         self.aligner.finish(cut_off=cut_off)
         if not self.aligner.matches:
             self.note("the tokens' own texts do not add up to the streamed text, so pieces may sit beside their token")
-        self._clean = min(self._clean, changed)
         if self._lay_over_report():
-            changed = self._clean = 0
+            changed = 0
         if self.live.merges_proven and not self.steps_are_reported:
             chunks = "one chunk" if self.live.merges_proven == 1 else f"{self.live.merges_proven} chunks"
             self.note(f"{chunks} held more than one step: the server merged them")
@@ -229,9 +251,8 @@ class Reply:
             return None
         # Proposals accepted past the end mean that the step's last emitted token was a kept proposal as well.
         self.steps[-1] = Step(last.drafted, accepted, last.emitted, last.evidence)
-        self._labels[-1] = Label(Origin.ACCEPTED, last.emitted, len(self.steps) - 1, Evidence.INFERRED)
-        self._clean = min(self._clean, max(0, len(self.aligner.rows) - 2))
-        return self._clean
+        self.live.labels[-1] = Label(Origin.ACCEPTED, last.emitted, len(self.steps) - 1, Evidence.INFERRED)
+        return max(0, len(self.aligner.rows) - 2)
 
     def _add_chunk(self, event: ChunkArrived) -> int | None:
         self.finish_reason = self.finish_reason or event.finish_reason
@@ -280,9 +301,20 @@ class Reply:
             self.note(f"the origin of {laid.undecided} tokens cannot be told: steps without a draft lie among them")
         self.steps_are_reported = True
         self.steps, self._labels = laid.steps, laid.labels
+        self.live_guess_accuracy = _agreement(self.live.labels, laid.labels)
         return True
 
     def _compare_usage(self) -> None:
         said = None if self.usage is None else self.usage.completion_tokens
         if self.has_ids and said is not None and said != self.output_tokens and self.outcome is Outcome.FINISHED:
             self.note(f"the server's usage says {said} tokens, {self.output_tokens} arrived and are counted")
+
+
+def _agreement(guesses: Sequence[Label], finals: Sequence[Label]) -> float | None:
+    """Share of the decided origins that were guessed."""
+    final = list(origins_of(finals))
+    decided = len(final) - final.count(Origin.UNKNOWN)
+    right = sum(map(is_, origins_of(guesses), final))
+    if decided < len(final):
+        right -= sum(guess is one is Origin.UNKNOWN for guess, one in zip(origins_of(guesses), final, strict=False))
+    return right / decided if decided else None

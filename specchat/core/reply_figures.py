@@ -6,7 +6,7 @@ from specchat.core.counters import Verdict
 from specchat.core.events import SpeculationReported
 from specchat.core.figures import SpeculationCounts, decode_rate, emitted_per_step
 from specchat.core.reply import Reply
-from specchat.core.speculation import Evidence, Origin
+from specchat.core.speculation import Evidence
 
 MEASURED = "measured"
 """Evidence of counts and times that the client took itself: ids that arrived, on its own clock."""
@@ -40,7 +40,6 @@ def figures_of(reply: Reply) -> ReplyFigures:
     counts, evidence = speculation_of(reply)
     emitted = reply.tally.emitted
     laid = evidence is not Evidence.NONE and bool(reply.steps)
-    accuracy = live_guess_accuracy(reply)
     tokens = reply.output_tokens
     rate = decode_rate(tokens or 0, reply.clock.first_at, reply.clock.last_at)
     first = reply.clock.first_token_seconds
@@ -52,7 +51,7 @@ def figures_of(reply: Reply) -> ReplyFigures:
         "tokens_per_second": (rate, MEASURED),
         "time_to_first_token_s": (first, MEASURED),
         "output_tokens": (tokens, MEASURED if reply.has_ids else Evidence.REPORTED),
-        "live_guess_accuracy": (accuracy, Evidence.REPORTED),
+        "live_guess_accuracy": (reply.live_guess_accuracy, Evidence.REPORTED),
         "steps": (counts and counts.steps, evidence),
         "drafted": (counts and counts.drafted, evidence),
         "accepted": (counts and counts.accepted, evidence),
@@ -100,18 +99,6 @@ def cut_at_end(reply: Reply) -> int | None:
     if not reply.steps or not (reply.steps_are_reported or checked):
         return None
     return max(0, reply.steps[-1].accepted - reply.steps[-1].emitted)
-
-
-def live_guess_accuracy(reply: Reply) -> float | None:
-    """Share of decided tokens whose live origin was right; None before something better than chunks arrived."""
-    if not reply.steps_are_reported:
-        return None
-    decided = right = 0
-    for guess, final in zip(reply.live.labels, reply.labels, strict=False):
-        if final.origin is not Origin.UNKNOWN:
-            decided += 1
-            right += guess.origin is final.origin
-    return right / decided if decided else None
 
 
 def _draft_length(reply: Reply) -> int | None:

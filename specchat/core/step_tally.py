@@ -2,11 +2,14 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
+from itertools import accumulate, islice
+from operator import attrgetter
 
 from specchat.core.figures import SpeculationCounts
 from specchat.core.speculation import Step
+
+_kind_of: Callable[[Step], tuple[int | None, int, int]] = attrgetter("drafted", "accepted", "emitted")
 
 
 class StepTally:
@@ -43,22 +46,29 @@ class StepTally:
 
     def catch_up(self) -> None:
         """Count the steps that were appended."""
-        for step in islice(self._steps, len(self._accepted_before) - 1, None):
-            self._add(step)
+        added = self._steps[len(self._accepted_before) - 1 :]
+        if not added:
+            return
+        self._last = added[-1]
+        # A report that is laid over a long reply brings all of its steps at once, and there are few kinds of them.
+        kinds = list(map(_kind_of, added))
+        accepted = (accepted if drafted != 0 else 0 for drafted, accepted, _ in kinds)
+        self._accepted_before.extend(islice(accumulate(accepted, initial=self._accepted_before[-1]), 1, None))
+        steps = (drafted != 0 for drafted, _, _ in kinds)
+        self._steps_before.extend(islice(accumulate(steps, initial=self._steps_before[-1]), 1, None))
+        for kind, count in Counter(kinds).items():
+            self._add(*kind, count)
 
-    def _add(self, step: Step) -> None:
-        drafted = step.drafted != 0
-        self._last = step
-        self.emitted += step.emitted
-        self._accepted_before.append(self._accepted_before[-1] + (step.accepted if drafted else 0))
-        self._steps_before.append(self._steps_before[-1] + drafted)
-        if drafted:
-            self.yields[step.emitted] += 1
-            self._accepted[step.accepted] += 1
-            self._widest = max(self._widest, step.drafted or step.accepted)
-            if step.drafted is not None:
-                self._drafted += step.drafted
-                self._drafted_known += 1
+    def _add(self, drafted: int | None, accepted: int, emitted: int, count: int) -> None:
+        self.emitted += emitted * count
+        if drafted == 0:
+            return
+        self.yields[emitted] += count
+        self._accepted[accepted] += count
+        self._widest = max(self._widest, drafted or accepted)
+        if drafted is not None:
+            self._drafted += drafted * count
+            self._drafted_known += count
 
     @property
     def steps(self) -> int:

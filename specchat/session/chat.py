@@ -165,8 +165,14 @@ class ChatSession:
             raise NothingToRepeat("A reply is running.", "Stop it with Esc first; what came stays.")
         return self.conversation.last_answer()
 
-    async def _replied(
+    def _replied(
         self, prompt: str, idle_limit: float | None, *, replaces: int | None = None, continues: bool = False
+    ) -> AsyncGenerator[int, None]:
+        self._stop_requested = False  # from here on: a stop counts before anybody waits for the first change
+        return self._reply_to(prompt, idle_limit, replaces, continues=continues)
+
+    async def _reply_to(
+        self, prompt: str, idle_limit: float | None, replaces: int | None, *, continues: bool
     ) -> AsyncGenerator[int, None]:
         side = self.speculating  # what the user switches meanwhile is for the next prompt
         backend, server = self._servers[side]
@@ -176,7 +182,6 @@ class ChatSession:
         if not continues:
             messages.append(Message("user", prompt))
         request = ChatRequest(tuple(messages), self.sampling, continues=continues)
-        self._stop_requested = False
         reply = Reply(
             self._clock(),
             draft_length=server.draft_length,
@@ -330,10 +335,12 @@ class _PieceFetcher:
                     late = self._queue.get_nowait()
                     if late is not None and not isinstance(late, SpecchatError):
                         yield late
+                asked: tuple[set[int], set[tuple[int, ...]]] = (set(), set())
                 while self._available:
                     ids, runs = reply.aligner.wanted_ids(), reply.aligner.wanted_runs()
-                    if not ids and not runs:
-                        return
+                    if (ids, runs) == asked or not (ids or runs):
+                        return  # nothing is missing, or nobody knows it
+                    asked = ids, runs
                     yield await self._ask(sorted(ids), sorted(runs))
 
     async def close(self) -> None:

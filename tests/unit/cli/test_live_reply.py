@@ -3,7 +3,7 @@
 import io
 
 from replies import chunk
-from specchat.cli.live_reply import LiveReply, PlainReply, coloured
+from specchat.cli.live_reply import LiveReply, PlainReply, coloured, origin_styles
 from specchat.core.events import ChunkArrived
 from specchat.core.reply import Outcome, Reply
 from specchat.core.speculation import Channel
@@ -40,7 +40,7 @@ def test_a_terminal_that_knows_only_ascii_gets_question_marks_and_no_crash() -> 
 def test_thinking_is_dim_and_comes_apart_from_the_answer() -> None:
     reply = Reply(0.0, draft_length=3)
     reply.add(ChunkArrived(1.0, ((Channel.REASONING, "Hm."), (Channel.CONTENT, "[b]Yes")), token_ids=()))
-    text = coloured(reply, load_theme("dark"))
+    text = coloured(reply, origin_styles(load_theme("dark")))
     assert text.plain == "Hm.\n\n[b]Yes"
     assert "dim" in str(text.spans[0].style)
 

@@ -92,6 +92,18 @@ async def test_a_failure_keeps_what_came_and_the_next_prompt_works() -> None:
     assert session.conversation.turns[-1].reply.text == "Whole"
 
 
+async def test_stopping_a_reply_that_nobody_waits_for_yet_stops_it() -> None:
+    session = session_of(ScriptedBackend([chunk("Said", 1), DONE]))
+    changes = session.ask("hi")
+    session.stop()
+    async for _ in changes:
+        pass
+    reply = session.conversation.turns[-1].reply
+    assert (reply.text, reply.outcome) == ("", Outcome.STOPPED)
+    await asked(session)
+    assert session.conversation.turns[-1].reply.text == "Said"
+
+
 async def test_a_stream_that_only_stops_coming_is_a_failure() -> None:
     session = session_of(ScriptedBackend([chunk("Half", 1), StreamEnded(2.0, done=False)]))
     await asked(session)
