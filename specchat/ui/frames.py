@@ -80,3 +80,11 @@ def _spare_the_collector() -> None:
     """
     gc.collect(1)
     gc.freeze()
+
+
+def collect_what_was_spared() -> None:
+    """Look through what was kept out of collections, now that a conversation has ended: takes about 0.1 s."""
+    if gc.get_freeze_count():
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from fakes import server_info
 from specchat.core.conversation import Turn
 from specchat.core.errors import StreamBroken
-from specchat.core.reply import Outcome, Reply
+from specchat.core.reply import Outcome
 from specchat.core.speculation import Channel, Label, Origin, Token
 from specchat.ui.layout.document import Document
 from specchat.ui.layout.parts import fits_beside
+from told_replies import Written, written
 
 _LABELS = [Label(Origin.ACCEPTED, 1), Label(Origin.ACCEPTED, 12), Label(Origin.CORRECTION), Label(Origin.UNKNOWN)]
 _TOKENS = st.lists(
@@ -24,21 +25,8 @@ _TOKENS = st.lists(
 )
 
 
-class Grown(Reply):
-    """A reply whose tokens a test writes."""
-
-    __slots__ = ("written",)
-    written: list[Token]
-
-    @property
-    def tokens(self) -> list[Token]:
-        return self.written
-
-
 def turn(tokens: list[Token], prompt: str = "What?") -> Turn:
-    reply = Grown(0.0)
-    reply.written = tokens
-    return Turn(prompt, reply, server_info())
+    return Turn(prompt, written(tokens, ended=False), server_info())
 
 
 def looks(document: Document) -> list[tuple[int, str, list[tuple[str, str, int]]]]:
@@ -74,7 +62,7 @@ def test_an_update_gives_what_a_fresh_layout_gives(
         first = min(at, len(tokens))
         tokens = tokens[:first] + replacement
         reply = turns[0].reply
-        assert isinstance(reply, Grown)
+        assert isinstance(reply, Written)
         reply.written = tokens
         changed = document.update(turns, first)
 

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from chat_pilot import Chat, backend_for, open_chat
 from fakes import Hang, Script, server_info
 from specchat.core.conversation import Turn
-from specchat.core.reply import Outcome, Reply
+from specchat.core.reply import Outcome
 from specchat.core.speculation import Channel, Label, Origin, Token
 from specchat.ui.layout.document import Document
+from told_replies import Written, written
 
 _LABEL = Label(Origin.ACCEPTED, 1)
 _TOKENS = st.lists(
@@ -29,24 +30,6 @@ _CHANGE = st.one_of(
     st.tuples(st.just("end"), st.none(), st.none()),
 )
 MARKDOWN = "# Head\n\nSome **bold** words.\n\n- one\n- two\n"
-
-
-class Written(Reply):
-    """A reply whose tokens a test writes."""
-
-    __slots__ = ("written",)
-    written: list[Token]
-
-    @property
-    def tokens(self) -> list[Token]:
-        return self.written
-
-
-def written(tokens: list[Token], *, ended: bool = True) -> Written:
-    reply = Written(0.0)
-    reply.written = tokens
-    reply.outcome = Outcome.FINISHED if ended else Outcome.RUNNING
-    return reply
 
 
 def said(*parts: tuple[Channel, str], ended: bool = True, prompt: str = "What?") -> Turn:

@@ -11,6 +11,7 @@ from specchat.ui.layout import wrapping
 from specchat.ui.layout.wrapping import NARROW, WIDE, Lines
 
 _TEXTS = st.text(st.sampled_from("ab Z-. \n\té\u2019—→漢字、가👩\u200d\u0301\ufe0f1"), max_size=60)
+_MARKED_TEXTS = st.text(st.sampled_from("ab  .ก\u0e35\u0e49ำअ\u093f\u094dकن\u064b،é\u0301\u200c"), max_size=60)
 _NEVER = re.compile("(?!)")
 
 
@@ -39,6 +40,28 @@ def test_plain_text_is_wrapped_as_if_it_were_measured(text: str, width: int) -> 
         patch.setattr(wrapping, "_PLAIN", _NEVER)
 
         assert places(text, width) == quick
+
+
+@given(_MARKED_TEXTS, st.integers(1, 20))
+@settings(max_examples=500, deadline=None)
+def test_text_with_marks_upon_its_characters_is_wrapped_as_if_it_were_measured(text: str, width: int) -> None:
+    quick = places(text, width)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wrapping, "_PLAIN", _NEVER)
+        patch.setattr(wrapping, "_marked", lambda: _NEVER)
+
+        assert places(text, width) == quick
+
+
+@pytest.mark.parametrize("word", ["การถอดรหัสแบบคาดการณ์ทำให้โมเดลตอบเร็วขึ้น", "सट्टा डिकोडिंग तेज़ी से", "نموذجًا صغيرًا، يقترح"])
+def test_whole_languages_are_wrapped_without_looking_at_each_grapheme(
+    word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = places(f"{word} " * 9, 30)
+    monkeypatch.delattr(wrapping, "units")
+
+    assert places(f"{word} " * 9, 30) == wanted
+    assert len(wanted) > 3
 
 
 @given(_TEXTS, _TEXTS, _TEXTS, st.integers(1, 20))

@@ -1,6 +1,6 @@
 """The parts that a message is made of, and the rows that a screen shows of them. Styles are names, not colours."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
@@ -111,14 +111,15 @@ class HeadingPart(GapPart):
 class TextPart:
     """Wrapped text in pieces, each with a style."""
 
-    def __init__(self, block: int, width: int, *, indent: int, style: str = "") -> None:
+    def __init__(self, block: int, width: int, *, indent: int, style: str | Callable[[int], str] = "") -> None:
         """Start empty.
 
         Args:
             block: Its number.
             width: Cells of the transcript.
             indent: Cells left free at the left of each row.
-            style: The style of every piece, where `replace` is not told one for each.
+            style: The style of every piece, or what tells it by the piece's index whenever a row is drawn, where
+                `replace` is not told one for each.
         """
         self.block = block
         self.flow = TextFlow(width - indent)
@@ -140,7 +141,8 @@ class TextPart:
 
     def replace(self, first: int, pieces: Sequence[str], styles: Sequence[str] = ()) -> int:
         """Put pieces in place of those from `first` on; returns the first row that may look different."""
-        restyled = self.flow.line_of_piece(first) if first < len(self.flow) and styles else self.flow.height
+        looks_change = bool(styles) or callable(self._style)
+        restyled = self.flow.line_of_piece(first) if first < len(self.flow) and looks_change else self.flow.height
         self._styles[first:] = styles
         changed = min(restyled, self.flow.replace(first, pieces))
         top, height = self._top, self._height
@@ -177,11 +179,18 @@ class TextPart:
             bottom -= 1
         self._top, self._height = top, bottom - top
 
+    def _style_of(self, piece: int) -> str:
+        if self._styles:
+            return self._styles[piece]
+        return self._style if isinstance(self._style, str) else self._style(piece)
+
     def _spans(self, line: FlowLine) -> list[Span]:
         spans: list[Span] = []
         text, style, start, joins = "", "", 0, False
+        own, piece = "", -1
         for atom in line.atoms:
-            own = self._styles[atom.piece] if self._styles else self._style
+            if atom.piece != piece:
+                own, piece = self._style_of(atom.piece), atom.piece
             # A grapheme of several characters and a tab stay apart, so that a click finds its character.
             simple = len(atom.drawn) == atom.end - atom.start and (len(atom.drawn) == 1 or atom.drawn.isascii())
             if joins and simple and own == style:

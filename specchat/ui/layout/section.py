@@ -3,10 +3,11 @@
 Owns the choice between the three; a place in one that is not shown is translated to one in that which is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from specchat.core.speculation import Channel, Token
+from specchat.core.speculation import Channel, Label
 from specchat.ui.layout.markdown import MarkdownLayout
 from specchat.ui.layout.parts import GapPart, HeadingPart, Part, TextPart
 from specchat.ui.styles import style_of
@@ -37,7 +38,7 @@ class Section:
         count: Tokens with an id, for the heading of what is folded; 0 where the server sends no ids.
     """
 
-    def __init__(self, channel: Channel, first: int, block: int, width: int) -> None:
+    def __init__(self, channel: Channel, first: int, block: int, width: int, label_of: Callable[[int], Label]) -> None:
         """Start empty.
 
         Args:
@@ -45,6 +46,8 @@ class Section:
             first: Index of its first token.
             block: The first of its numbers for blocks.
             width: Cells of the transcript.
+            label_of: What is known of a token, by its index in the reply. It is asked for what is in sight, whenever
+                that is drawn: a report that is laid over a long reply changes the looks of all of it at once.
         """
         self.channel = channel
         self.first = first
@@ -52,7 +55,9 @@ class Section:
         self.gap = GapPart(block)
         self._title = _HEADINGS.get(channel)
         self._heading = HeadingPart(block + 1, self._title or "", "channel", indent=INDENT)
-        self.part = TextPart(block + _PART, width, indent=INDENT)
+        # No method of this section: a circle of objects would outlive the conversation (see `specchat.ui.frames`).
+        style = partial(_style, label_of, first, channel is Channel.REASONING)
+        self.part = TextPart(block + _PART, width, indent=INDENT, style=style)
         self.count = 0
         self._markdown: MarkdownLayout | None = None
         self._shown: list[Part] = [self.part]
@@ -78,15 +83,13 @@ class Section:
         """Is nothing of it shown but the heading?"""
         return self._shown[-1] is self._heading
 
-    def replace(self, tokens: Sequence[Token], first: int) -> int:
-        """Put tokens in place of those from index `first` of the reply on.
+    def replace(self, texts: Sequence[str], first: int) -> int:
+        """Put tokens with these texts in place of those from index `first` of the reply on.
 
         Returns:
             The first row of `part` that may look different.
         """
-        at = first - self.first
-        styles = [style_of(token.label, thinking=self.channel is Channel.REASONING) for token in tokens]
-        return self.part.replace(at, [token.text for token in tokens], styles)
+        return self.part.replace(first - self.first, texts)
 
     def resize(self, width: int) -> None:
         """Lay out for another width. Markdown keeps its rows until it is laid out anew, which takes longer."""
@@ -147,6 +150,10 @@ class Section:
         return f"▸ {self._title}{tokens} · F6 opens"
 
 
-def channel_from(tokens: Sequence[Token], index: int) -> Channel:
+def _style(label_of: Callable[[int], Label], first: int, thinking: bool, piece: int) -> str:
+    return style_of(label_of(first + piece), thinking=thinking)
+
+
+def channel_from(rows: Sequence[tuple[Channel, str]], index: int) -> Channel:
     """The channel of the first token from `index` on that has a text."""
-    return next((token.channel for token in tokens[index:] if token.text), tokens[index].channel)
+    return next((rows[at][0] for at in range(index, len(rows)) if rows[at][1]), rows[index][0])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from specchat.core.conversation import Turn
 from specchat.core.reply import Outcome, Reply
-from specchat.core.speculation import Channel, Token
+from specchat.core.speculation import Channel
 from specchat.ui.layout.markdown import MarkdownLayout
 from specchat.ui.layout.parts import GapPart, HeadingPart, Part, Row, TextPart
 from specchat.ui.layout.section import BLOCKS_PER_SECTION, INDENT, Section, View, channel_from
@@ -88,7 +88,7 @@ class TurnLayout:
         complete = not reply.is_running
         whole = complete is not self._complete and self._view.markdown
         self._complete = complete
-        changed = self._update_sections(reply.tokens, first)
+        changed = self._update_sections(reply, first)
         self._tail = self._tail_of(reply)
         before = self._rows_before(changed[0]) + changed[1]
         self._collect()
@@ -175,40 +175,43 @@ class TurnLayout:
 
     # -- laying out -----------------------------------------------------------------------------------------------
 
-    def _update_sections(self, tokens: Sequence[Token], first: int) -> tuple[int, int]:
+    def _update_sections(self, reply: Reply, first: int) -> tuple[int, int]:
         """Returns (section, row in it) of the first change."""
-        first = min(first, len(tokens))
-        self._thought[first:] = bytes(
-            tokens[index].id is not None and tokens[index].channel is Channel.REASONING
-            for index in range(first, len(tokens))
-        )
+        rows = reply.rows
+        first = min(first, len(rows))
+        self._note_thought(rows, reply.ids, first)
         while self._sections and self._sections[-1].first > first:
             self._sections.pop()
         section = self._sections[-1] if self._sections else None
         if section is not None and section.first == first:
             # Where only origins changed, the text keeps its lines. A token without text belongs to the section before.
-            joins = first < len(tokens) and not tokens[first].text and len(self._sections) > 1
-            if first == len(tokens) or joins or channel_from(tokens, first) is not section.channel:
+            joins = first < len(rows) and not rows[first][1] and len(self._sections) > 1
+            if first == len(rows) or joins or channel_from(rows, first) is not section.channel:
                 self._sections.pop()
                 section = self._sections[-1] if self._sections else None
         touched = max(0, len(self._sections) - 1)
         row: int | None = None
         start = first
-        for index, token in enumerate(tokens[first:], first):
-            if section is not None and (token.channel is section.channel or not token.text):
+        for index, (channel, text) in enumerate(rows[first:], first):
+            if section is not None and (channel is section.channel or not text):
                 continue
             if section is not None:
-                changed = section.replace(tokens[start:index], start)
+                changed = section.replace([text for _, text in rows[start:index]], start)
                 row = changed if row is None else row
                 start = index
             block = self._block + BLOCKS_PER_SECTION * (len(self._sections) + 1)
-            section = Section(channel_from(tokens, index), index, block, self._width)
+            section = Section(channel_from(rows, index), index, block, self._width, reply.label_of)
             self._sections.append(section)
         if section is not None:
-            changed = section.replace(tokens[start:], start)
+            changed = section.replace([text for _, text in rows[start:]], start)
             row = changed if row is None else row
         shows_tokens = touched < len(self._sections) and self._sections[touched].shows_tokens
         return touched, row if row is not None and shows_tokens else 0
+
+    def _note_thought(self, rows: Sequence[tuple[Channel, str]], ids: Sequence[int | None], first: int) -> None:
+        changed = zip(rows[first:], ids[first:], strict=False)
+        thought = bytes(channel is Channel.REASONING and token_id is not None for (channel, _), token_id in changed)
+        self._thought[first:] = thought.ljust(len(rows) - first, b"\0")
 
     def _rows_before(self, section: int) -> int:
         # Gaps are left out: a row too early is drawn again for nothing, a row too late not at all.

@@ -1,16 +1,18 @@
 """Where the lines of a text end. Knows no pieces and draws nothing: positions in, positions out.
 
 A text is cut into lines as a reader would: between words where possible, anywhere between wide characters, never inside
-a grapheme. Most text is stretches of plain characters, of one or two cells each, that nothing combines with: those
-are measured by counting, and only what is left is cut into graphemes.
+a grapheme. Most text is stretches of plain characters, of one or two cells each, that nothing combines with, or only
+marks without a cell: those are measured by counting, and only what is left is cut into graphemes.
 """
 
 import re
+import unicodedata
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cache
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len, get_character_cell_size, split_graphemes
 
 TAB_CELLS = 4
 NARROW = "!-~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u2010-\u2027"
@@ -18,6 +20,12 @@ NARROW = "!-~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u0384-\u038a\u038e-\u03a1\u
 NARROW += "\u05d0-\u05ea\u0620-\u064a\u0660-\u066f\u2030-\u205e\u20a0-\u20bf\u2190-\u21ff\u2200-\u22ff\u2500-\u259f"
 WIDE = "\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e"
 """Ranges of characters of two cells: Chinese, Japanese and Korean."""
+_MARKED = (
+    range(0x0300, 0x0370), range(0x0483, 0x0488),  # marks upon Latin, Greek and Cyrillic
+    range(0x0591, 0x05C8), range(0x0606, 0x061C), range(0x061D, 0x06DD), range(0x200C, 0x200D),  # Hebrew and Arabic
+    range(0x0900, 0x0F00), range(0x1000, 0x10A0), range(0x1780, 0x1800),  # from India to Thailand and Cambodia
+)  # fmt: skip
+"""Characters of scripts that set marks without a cell upon characters of one."""
 _PLAIN = re.compile(f"[ {NARROW}]*")
 # What follows a plain character may combine with it, so the last one before such a character is left to the graphemes.
 _UNIT = re.compile(
@@ -89,6 +97,9 @@ class _Wrapper:
         if _PLAIN.fullmatch(self._text, at, end):
             self._wrap_plain(at, end, seen)
             return
+        if _marked().fullmatch(self._text, at, end):
+            self._wrap_marked(at, end, seen)
+            return
         self._begin(at)
         for kind, start, stop, cells in units(self._text, at, end):
             if kind == " ":
@@ -102,22 +113,24 @@ class _Wrapper:
         self._lines.add(self._start, end, seen)
 
     def _wrap_plain(self, at: int, end: int, seen: int) -> None:
-        """As below for nothing but spaces and narrow characters, line by line."""
-        text, width, add = self._text, self._width, self._lines.add
-        while end - at > width:
-            # Spaces never begin a line of their own: those beyond the edge are not drawn.
-            over = at + width
-            if text[over] == " ":
-                found = _NO_SPACE.search(text, over, end)
-                if found is None:
-                    break
-                over = found.start()
-            stop = text.rfind(" ", at, over) + 1
-            if stop <= at or text[at:stop].isspace():
-                stop = over if text[at : at + width].isspace() else at + width
-            add(at, stop, over + 1)
+        """As `wrap` for nothing but spaces and narrow characters."""
+        for start, stop, saw in _plain_lines(self._text, at, end, self._width):
+            self._lines.add(start, stop, saw)
             at = stop
-        add(at, end, seen)
+        self._lines.add(at, end, seen)
+
+    def _wrap_marked(self, at: int, end: int, seen: int) -> None:
+        """The same where there are marks too: the text is wrapped without them."""
+        bare = _mark().sub("", self._text[at:end])
+        marks = array("q", [mark.start() - at for mark in _mark().finditer(self._text, at, end)])
+        for number, place in enumerate(marks):
+            marks[number] = place - number  # in the bare text
+        start = at
+        for _, bare_stop, bare_saw in _plain_lines(bare, 0, len(bare), self._width):
+            stop = at + bare_stop + bisect_right(marks, bare_stop)
+            self._lines.add(start, stop, at + bare_saw + bisect_right(marks, bare_saw))
+            start = stop
+        self._lines.add(start, end, seen)
 
     def _begin(self, start: int) -> None:
         self._start = start
@@ -180,6 +193,43 @@ class _Wrapper:
         self._has_word = True
         if wide:
             self._may_break(stop)
+
+
+def _plain_lines(text: str, at: int, end: int, width: int) -> Iterator[tuple[int, int, int]]:
+    """(start, end, seen) of all lines but the last of a stretch of nothing but spaces and narrow characters."""
+    while end - at > width:
+        # Spaces never begin a line of their own: those beyond the edge are not drawn.
+        over = at + width
+        if text[over] == " ":
+            found = _NO_SPACE.search(text, over, end)
+            if found is None:
+                return
+            over = found.start()
+        stop = text.rfind(" ", at, over) + 1
+        if stop <= at or text[at:stop].isspace():
+            stop = over if text[at : at + width].isspace() else at + width
+        yield at, stop, over + 1
+        at = stop
+
+
+@cache
+def _marked_ranges() -> tuple[str, str]:
+    """Narrow characters, and the marks upon them, for a regular expression."""
+    found = [chr(code) for codes in _MARKED for code in codes if unicodedata.category(chr(code)) != "Cn"]
+    bases, marks = ("".join(char for char in found if get_character_cell_size(char) == cells) for cells in (1, 0))
+    return NARROW + bases, marks
+
+
+@cache
+def _marked() -> re.Pattern[str]:
+    """Nothing but spaces and narrow characters with or without marks; a mark upon a space is another thing."""
+    bases, marks = _marked_ranges()
+    return re.compile(f"(?!(?:.* )?[{marks}])[ {bases}{marks}]*", re.DOTALL)
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(f"[{_marked_ranges()[1]}]")
 
 
 def units(text: str, at: int, end: int) -> Iterator[tuple[str, int, int, int]]:

@@ -52,7 +52,9 @@ class FindBar(Horizontal):
     def compose(self) -> ComposeResult:
         """Name, text and count."""
         yield Label("Find", id="find-name")
-        yield Input(id="find-text", compact=True, placeholder="in this conversation")
+        text = Input(id="find-text", compact=True, placeholder="in this conversation")
+        text.set_reactive(Input.cursor_blink, False)  # as in the prompt
+        yield text
         yield Label("", id="find-count", markup=False)
 
     def on_mount(self) -> None:
