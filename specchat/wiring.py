@@ -252,7 +252,7 @@ def _secrets(settings: Settings, app: "ChatApp") -> list[str]:
     if app.session is None:
         return keys
     conversation = app.session.conversation
-    said = [part for turn in conversation.turns for part in (turn.prompt, turn.reply.text)]
+    said = [part for turn in conversation.turns for part in (turn.prompt, turn.reply.text, turn.reply.reasoning)]
     return [*keys, *said, conversation.system]
 
 

@@ -1,5 +1,6 @@
 """Shows a reply on stdout while it grows: in the colours of origin on a terminal, as plain text in a pipe."""
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -10,7 +11,7 @@ from rich.text import Text
 from specchat.core.harmless import harmless
 from specchat.core.reply import Reply
 from specchat.core.speculation import Channel
-from specchat.theming import Theme, depth_of
+from specchat.theming import Theme, depth_of, look_of
 
 
 class PlainReply:
@@ -45,7 +46,8 @@ class LiveReply:
 
     def __init__(self, out: TextIO, theme: Theme) -> None:
         self._console = Console(file=out)
-        self._theme = theme.at(depth_of(self._console.color_system, no_color=self._console.no_color))
+        depth = depth_of(self._console.color_system, no_color=self._console.no_color)
+        self._styles = origin_styles(theme.at(depth))
         self._live = Live(console=self._console, refresh_per_second=12, transient=True, vertical_overflow="crop")
         self._reply: Reply | None = None
 
@@ -56,14 +58,14 @@ class LiveReply:
     def update(self, reply: Reply) -> None:
         """Show the reply as it stands now."""
         self._reply = reply
-        self._live.update(self._tail(coloured(reply, self._theme)))
+        self._live.update(self._tail(coloured(reply, self._styles)))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.stop()
         if self._reply is not None:
-            self._console.print(coloured(self._reply, self._theme))
+            self._console.print(coloured(self._reply, self._styles))
 
     def _tail(self, text: Text) -> Text:
         """As many of the last lines as the terminal shows; a taller live region could not be erased."""
@@ -71,8 +73,18 @@ class LiveReply:
         return Text("\n").join(lines[-max(1, self._console.height - 2) :])
 
 
-def coloured(reply: Reply, theme: Theme) -> Text:
-    """The reply's text, each token in the style of its origin."""
+def origin_styles(theme: Theme) -> dict[str, str]:
+    """Rich styles by the name of a look. A theme chooses them anew each time that it is asked, which takes long."""
+    return {name: look.style for name, look in theme.looks.items()}
+
+
+def coloured(reply: Reply, styles: Mapping[str, str]) -> Text:
+    """The reply's text, each token in the style of its origin.
+
+    Args:
+        reply: As it stands.
+        styles: Of `origin_styles`.
+    """
     text = Text()
     channel: Channel | None = None
     for token in reply.tokens:
@@ -81,6 +93,6 @@ def coloured(reply: Reply, theme: Theme) -> Text:
         if channel is not None and channel is not token.channel:
             text.append("\n\n")
         channel = token.channel
-        style = theme.origin_style(token.label)
+        style = styles[look_of(token.label)]
         text.append(harmless(token.text).expandtabs(4), f"{style} dim" if channel is Channel.REASONING else style)
     return text

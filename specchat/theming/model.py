@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from specchat.core.speculation import Label
 from specchat.theming.depth import Depth
-from specchat.theming.looks import look_of
 from specchat.theming.shades import faded, nearest_of_256
 
 ATTRIBUTES = frozenset({"bold", "italic", "underline", "underline2", "overline", "reverse", "strike"})
@@ -130,10 +128,6 @@ class Theme:
         ground = self.all_code["text"].full.background
         grounds = () if ground is None else (self._shade(ground),)
         return {name: self._nearest(looks.at(self.depth), grounds) for name, looks in self.all_code.items()}
-
-    def origin_style(self, label: Label) -> str:
-        """A token's look as a Rich style."""
-        return self.looks[look_of(label)].style
 
     def _at_depth(self, colors: Mapping[str, str]) -> Mapping[str, str]:
         if self.depth is Depth.MONO:

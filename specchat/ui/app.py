@@ -14,13 +14,7 @@ from specchat.core.errors import SpecchatError
 from specchat.theming import Depth, Theme, depth_of, load_theme, opposite_theme
 from specchat.ui import clipboard
 from specchat.ui.screens.connecting import ConnectingScreen
-from specchat.ui.textual_patches import (
-    CrashKeepingApp,
-    draw_only_what_changed,
-    survive_bytes_that_are_no_text,
-    tell_alt_enter_apart,
-    write_to_terminal,
-)
+from specchat.ui.textual_patches import CrashKeepingApp, patch_textual, write_to_terminal
 from specchat.ui.theme import textual_theme
 
 if TYPE_CHECKING:
@@ -81,9 +75,7 @@ class ChatApp(CrashKeepingApp):
         Raises:
             ConfigurationError: If there is no such theme, or it makes no sense.
         """
-        tell_alt_enter_apart()
-        survive_bytes_that_are_no_text()
-        draw_only_what_changed()
+        patch_textual()
         # With colours of the terminal's own Textual drops them where NO_COLOR asks for none; others it makes grey.
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") is not None else None)
         self.depth: Depth = depth_of(self.console.color_system, no_color=self.no_color)

@@ -19,6 +19,7 @@ class Asker:
     Attributes:
         running: Does a reply grow? It does until the screen has shown its end and calls `go_on_asking`.
         queue: Prompts that wait for it, the next one first.
+        turns_before: How many turns there were when it was asked for.
     """
 
     def __init__(self, session: ChatSession, host: Widget) -> None:
@@ -32,6 +33,7 @@ class Asker:
         self._host = host
         self.running = False
         self.queue: list[str] = []
+        self.turns_before = 0
 
     def ask(self, prompt: str) -> None:
         """Ask, or queue the prompt while a reply runs."""
@@ -75,18 +77,27 @@ class Asker:
         if self.queue:
             self.ask(self.queue.pop(0))
 
+    def refuse_while_running(self) -> None:
+        """Let nothing happen now that a running reply cannot bear.
+
+        Raises:
+            SpecchatError: If a reply runs.
+        """
+        if self.running:
+            raise SpecchatError("A reply is running.", "Stop it with Esc first; what came stays.")
+
     def take_queue(self) -> list[str]:
         """The prompts that wait, which nobody asks now."""
         waiting, self.queue = self.queue, []
         return waiting
 
     def _start_now(self, verb: Callable[..., AsyncGenerator[int, None]], *arguments: object) -> None:
-        if self.running:
-            raise SpecchatError("A reply is running.", "Stop it with Esc first; what came stays.")
+        self.refuse_while_running()
         self._start(verb(*arguments))
 
     def _start(self, changes: AsyncGenerator[int, None]) -> None:
         self.running = True
+        self.turns_before = len(self._session.conversation.turns)
         self._host.post_message(AskingBegan())
         self._host.run_worker(self._generate(changes), exclusive=True, group="generation")
 

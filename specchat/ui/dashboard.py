@@ -8,7 +8,6 @@ from specchat.session.server_load import ServerLoad
 from specchat.ui.load_polling import LoadPolling
 from specchat.ui.readout import PANELS_FROM_COLUMNS, Readout
 from specchat.ui.widgets.lines import EdgesWidget, LinesWidget
-from specchat.ui.widgets.panels import PanelColumn
 
 if TYPE_CHECKING:
     from specchat.ui.screens.chat import ChatScreen
@@ -76,7 +75,7 @@ class Dashboard:
 
     def show_figures(self) -> None:
         """Show the figures as they are now."""
-        self._chat.query_one("#panels", PanelColumn).view = self._readout.panels
+        self._chat.panels.view = self._readout.panels
         transcript = self._chat.transcript
         shown = len(transcript.document.turns)
         if self._readout.facts is not None and shown == len(self._session.conversation.turns):
@@ -89,7 +88,7 @@ class Dashboard:
         transcript = chat.transcript
         transcript.live = running
         chat.query_one("#status", EdgesWidget).edges = self._readout.status(
-            running=running,
+            asked_after=chat.asker.turns_before if running else None,
             following=transcript.following or transcript.scroll_offset.y >= transcript.max_scroll_y,
             width=chat.size.width,
             folded=chat.has_class("-folded") or chat.has_class("-hidden"),

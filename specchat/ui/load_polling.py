@@ -10,9 +10,10 @@ from specchat.session.ports import Clock
 from specchat.session.server_load import LoadWatch, ServerLoad
 
 _SECONDS = 1.0
-_IDLE_TICKS = 5
+_IDLE_TICKS = 4
+"""Left out between two looks at a server at rest."""
 _UNTOLD_TICKS = 30
-"""A server that told nothing is asked again this seldom."""
+"""A server that told nothing is asked again this seldom, also while a reply runs."""
 
 
 class LoadPolling:
@@ -37,6 +38,8 @@ class LoadPolling:
         }
         self._pause = 0
         """Ticks to leave out."""
+        self._tells = True
+        """Did the server tell anything when it was last asked? It is thought to until then."""
         self._busy = False
 
     def start(self) -> None:
@@ -49,10 +52,11 @@ class LoadPolling:
         self._pause = 0
 
     def _tick(self) -> None:
-        if self._session.current is not None:
-            self._pause = min(self._pause, 0)
-        self._pause -= 1
-        if self._pause < 0 and not self._busy:
+        if self._session.current is not None and self._tells:
+            self._pause = 0
+        if self._pause:
+            self._pause -= 1
+        elif not self._busy:
             self._busy = True
             self._host.run_worker(self._read(), group="load")
 
@@ -60,7 +64,8 @@ class LoadPolling:
         try:
             side = self._session.speculating
             load = await self._watches[side].read()
-            self._pause = _UNTOLD_TICKS if load is None else _IDLE_TICKS
+            self._tells = load is not None
+            self._pause = _IDLE_TICKS if self._tells else _UNTOLD_TICKS
             if side is self._session.speculating:
                 self._show(load)
         finally:

@@ -1,10 +1,10 @@
 """What the edges of the screen and the panels say about a session. Samples a running reply; owns no widget."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from specchat.core.reply_figures import figures_of
-from specchat.core.speculation import Origin, Token
+from specchat.core.speculation import Origin
+from specchat.core.step_labels import Kind
 from specchat.session.chat import ChatSession
 from specchat.session.ports import Clock
 from specchat.session.server_load import ServerLoad
@@ -14,8 +14,6 @@ from specchat.ui.panels.edges import Phase
 from specchat.ui.panels.folded import figures as figures_line
 from specchat.ui.panels.model import PanelsView, ServerView, facts_of, panels_of
 
-STEPS_PER_TICK = 4000
-"""Each so many steps of a reply leave out one tick more."""
 PANELS_FROM_COLUMNS = 100
 """A narrower screen has the figures in its status instead."""
 _NARROW_COLUMNS = 80
@@ -46,12 +44,8 @@ class Readout:
         self._server = ServerView()
         self._grew = False
         """Did the reply change since the figures were renewed?"""
-        self._ticks = 0
-        self._turns_before = 0
-        """Turns when the last reply was asked for."""
-        self._origins: set[Origin] = set()
-        self._deepest = 0
-        """The deepest accepted draft position."""
+        self._kinds: list[set[Kind]] = []
+        """For each turn, the origins and draft positions that its reply shows."""
         self.panels = PanelsView()
         self.facts: str | None = None
         self.renew()
@@ -60,21 +54,19 @@ class Readout:
         """Another reply, or a conversation that starts anew."""
         self._rates.clear()
         self._grew = False
-        self._turns_before = len(self._session.conversation.turns)
 
     def grow(self, first: int) -> None:
         """The last reply changed from token `first` on."""
         self._grew = True
         turns = self._session.conversation.turns
         if turns:
-            self._meet(turns[-1].reply.tokens[first:])
+            self._meet_until(len(turns))
+            self._kinds[-1] |= turns[-1].reply.kinds(first)
 
     def tick(self) -> bool:
         """Renew the figures if it is time to; returns whether they were."""
         turn = self._session.current
-        self._ticks += 1
-        # Figures are counted over all steps, so those of a long reply are renewed less often.
-        if not self._grew or turn is None or self._ticks % (1 + len(turn.reply.steps) // STEPS_PER_TICK):
+        if not self._grew or turn is None:
             return False
         rate = turn.reply.clock.rate_now
         if rate is not None:
@@ -117,11 +109,10 @@ class Readout:
         self.panels = replace(self.panels, server=self._server)
 
     def settle(self) -> None:
-        """Count everything again: what a reply's end decided may have taken back what its stream seemed to show."""
-        self._origins.clear()
-        self._deepest = 0
-        for turn in self._session.conversation.turns:
-            self._meet(turn.reply.tokens)
+        """Count the last reply again: what its end decided may have taken back what its stream seemed to show."""
+        turns = self._session.conversation.turns
+        del self._kinds[max(0, len(turns) - 1) :]
+        self._meet_until(len(turns))
         self.renew()
 
     def head(self) -> EdgeLine:
@@ -130,41 +121,32 @@ class Readout:
         return edges.head(session.server, speculating=session.speculating, has_baseline=session.has_baseline)
 
     def status(
-        self,
-        *,
-        running: bool,
-        following: bool,
-        width: int,
-        folded: bool | None = None,
-        queued: int = 0,
-        hint: str = "",
+        self, *, asked_after: int | None, following: bool, width: int, folded: bool, queued: int = 0
     ) -> EdgeLine:
         """What goes on, with the figures where the screen shows no panels.
 
         Args:
-            running: Does a reply grow?
+            asked_after: Turns that there were when the reply that grows was asked for; None where none does.
             following: Is the end of the transcript in sight?
             width: Cells of the screen.
-            folded: Are there no panels? None: there are, from PANELS_FROM_COLUMNS on.
+            folded: Are there no panels?
             queued: Prompts that wait for the reply's end.
-            hint: What the keys do at the moment, or "".
         """
         turns = self._session.conversation.turns
-        reply = turns[-1].reply if running and len(turns) > self._turns_before else None
+        running = asked_after is not None
+        reply = turns[-1].reply if asked_after is not None and len(turns) > asked_after else None
         phase, silent = Phase.ASKED if running else Phase.READY, 0.0
         if reply is not None and reply.is_running:
             phase = Phase.ASKED if reply.clock.first_at is None else Phase.ANSWERING
             silent = self._clock() - reply.clock.heard_at
         elif reply is not None:
             phase = Phase.CHECKING
-        without_panels = width < PANELS_FROM_COLUMNS if folded is None else folded
         return edges.status(
             phase,
             silent_seconds=silent,
             following=following,
-            figures=figures_line(self.panels) if without_panels else (),
+            figures=figures_line(self.panels) if folded else (),
             queued=queued,
-            hint=hint,
             narrow=width < _NARROW_COLUMNS,
         )
 
@@ -172,16 +154,14 @@ class Readout:
         """The looks that this conversation has, or will have."""
         told = self._session.server.draft_length
         lengths = [turn.server.draft_length for turn in self._session.conversation.turns if turn.server.draft_length]
-        drafts = max(told or 0, self._deepest, *lengths[-1:])
-        if not drafts and told is None and not self._origins:
+        kinds = set[Kind]().union(*self._kinds)
+        origins = {origin for origin, _ in kinds}
+        drafts = max(told or 0, *(position or 0 for _, position in kinds), *lengths[-1:], 0)
+        if not drafts and told is None and not origins:
             drafts = _SHOWN_UNTOLD
-        return edges.legend(
-            drafts,
-            plain=Origin.PLAIN in self._origins or told == 0,
-            unknown=Origin.UNKNOWN in self._origins,
-        )
+        return edges.legend(drafts, plain=Origin.PLAIN in origins or told == 0, unknown=Origin.UNKNOWN in origins)
 
-    def _meet(self, tokens: Sequence[Token]) -> None:
-        seen = {(token.label.origin, token.label.position) for token in tokens if token.text}
-        self._origins.update(origin for origin, _ in seen)
-        self._deepest = max(self._deepest, *(position or 0 for _, position in seen), 0)
+    def _meet_until(self, turns: int) -> None:
+        """Know the kinds of so many turns; the last one's may grow."""
+        for turn in self._session.conversation.turns[len(self._kinds) : turns]:
+            self._kinds.append(turn.reply.kinds())

@@ -2,11 +2,11 @@
 
 import sys
 from codecs import getincrementaldecoder
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, cast
 
 from textual import _ansi_sequences
-from textual._compositor import Compositor
+from textual._compositor import Compositor, ReflowResult
 from textual.app import App
 from textual.geometry import Region
 from textual.keys import Keys
@@ -18,15 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableMapping
 
     from rich.console import RenderableType
+    from textual.geometry import Size
     from textual.strip import Strip
+    from textual.widget import Widget
 
 __all__ = [
     "NEWLINE_KEYS",
     "CrashKeepingApp",
     "FooterKey",
     "draw_only_what_changed",
+    "patch_textual",
     "survive_bytes_that_are_no_text",
     "tell_alt_enter_apart",
+    "tell_of_every_size",
     "terminal_is_behind",
     "write_to_terminal",
 ]
@@ -75,6 +79,34 @@ def draw_only_what_changed() -> None:
                 return
 
     Compositor._get_renders = renders  # type: ignore[method-assign, assignment]  # noqa: SLF001
+
+
+def tell_of_every_size() -> None:
+    """Send a Resize to each widget that has another size than it was told of.
+
+    Textual compares two layouts of its own. Where it made one in between to find a widget, as it does after a scroll,
+    it finds them equal, and widgets that had to give way to another one never hear of it.
+    """
+    if hasattr(Compositor.reflow, "__wrapped__"):
+        return
+    theirs = Compositor.reflow
+
+    @wraps(theirs)
+    def reflow(compositor: Compositor, parent: "Widget", size: "Size") -> ReflowResult:
+        hidden, shown, resized = theirs(compositor, parent, size)
+        places = compositor._full_map.items()  # noqa: SLF001 - the public one may lay out once more
+        untold = {widget for widget, place in places if widget.outer_size != place.region.size}
+        return ReflowResult(hidden, shown, resized | (untold - shown))
+
+    Compositor.reflow = reflow  # type: ignore[method-assign, assignment]
+
+
+def patch_textual() -> None:
+    """Do all of the above; once more does no harm."""
+    tell_alt_enter_apart()
+    survive_bytes_that_are_no_text()
+    draw_only_what_changed()
+    tell_of_every_size()
 
 
 class CrashKeepingApp(App[None]):

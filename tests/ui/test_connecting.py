@@ -47,9 +47,11 @@ async def test_who_waits_sees_for_whom_and_what_is_typed_goes_into_the_prompt() 
         assert "connecting to gpu01:8000" in shown
         assert "> hello there" in shown
         door.opened.set()
-        await pilot.pause(0.3)
+        async with asyncio.timeout(10):
+            while not (isinstance(app.screen, ChatScreen) and app.screen.prompt.text):
+                await pilot.pause(0.02)
+        await pilot.pause()
 
-        assert isinstance(app.screen, ChatScreen)
         assert app.screen.prompt.text == "hello there"
         assert app.focused is app.screen.prompt
 
@@ -71,7 +73,9 @@ async def test_a_server_that_refuses_ends_the_app_with_the_reason() -> None:
     app = app_behind(door)
     async with app.run_test() as pilot:
         door.opened.set()
-        await pilot.pause(0.2)
+        async with asyncio.timeout(10):
+            while app.is_running:
+                await pilot.pause(0.02)
 
     assert str(app.refusal) == "Nothing answers. Is it running?"
     assert app.return_code == 1

@@ -82,6 +82,23 @@ async def test_ctrl_b_copies_the_block_under_the_token_cursor() -> None:
             assert await copied(chat, "ctrl+b") == code
 
 
+async def test_a_block_that_goes_on_in_the_reply_that_continues_it_is_one() -> None:
+    begun = Script().step("So:\n", "```py\n", "a = 1", "\n").end("length")
+    rest = Script()
+    rest.pieces.update(begun.pieces)  # so that its ids are others
+    rest.step("b = 2", "\n```", "\ndone").end()
+    async with open_chat(backend_for(begun, rest)) as chat:
+        await chat.ask("Code!")
+        await chat.pilot.press("ctrl+g")
+        await chat.until(lambda: "done" in chat.whole and not chat.screen.asker.running)
+        assert await copied(chat, "ctrl+b") == "a = 1\nb = 2"
+        chat.screen.transcript.focus()
+        await chat.pilot.pause()
+        chat.app.copy("something else")
+        assert chat.screen.transcript.mode.go_to(Spot(1, 0))
+        assert await copied(chat, "ctrl+b") == "a = 1\nb = 2"
+
+
 async def test_the_prompt_that_is_typed_is_left_alone() -> None:
     async with open_chat(backend_for(CODE)) as chat:
         await chat.ask("Code!")

@@ -82,8 +82,8 @@ def test_the_way_back_to_the_end_is_kept_on_a_narrow_screen() -> None:
     assert folded(60, following=False, narrow=True) == "● answering · AL 2.80 · 163.4 t/s · Esc stops        ↓ End"
 
 
-def test_queued_prompts_and_a_hint_follow_the_state() -> None:
-    assert folded(80, figures=(), queued=2, hint="s next step") == "● answering · 2 queued · s next step · Esc stops"
+def test_queued_prompts_follow_the_state() -> None:
+    assert folded(80, figures=(), queued=2) == "● answering · 2 queued · Esc stops"
     assert "queued" not in folded(80, figures=())
 
 

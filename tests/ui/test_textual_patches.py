@@ -17,6 +17,7 @@ from specchat.ui.textual_patches import (
     draw_only_what_changed,
     survive_bytes_that_are_no_text,
     tell_alt_enter_apart,
+    tell_of_every_size,
 )
 
 
@@ -104,3 +105,38 @@ async def test_only_what_changed_is_asked_for_its_rows() -> None:
         assert asked == {"changed"}
         shown = "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
         assert [line.strip() for line in shown.split("\n")] == ["above", "now", "below", "", "", ""]
+
+
+class Measured(Static):
+    """Keeps the heights that it was told of."""
+
+    DEFAULT_CSS = "Measured { height: 1fr; }"
+
+    def on_mount(self) -> None:
+        self.heights: list[int] = []
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.heights.append(event.size.height)
+
+
+async def test_a_widget_that_gives_way_is_told_though_textual_looked_for_a_widget_meanwhile() -> None:
+    tell_of_every_size()
+
+    class Shown(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Measured("gives way")
+            yield Static("comes", id="comes")
+
+    app = Shown()
+    async with app.run_test(size=(40, 10)) as pilot:
+        comes, measured = app.query_one("#comes"), app.query_one(Measured)
+        comes.display = False
+        await pilot.pause()
+        assert measured.heights[-1] == 10
+        comes.display = True
+        app.screen._compositor._full_map_invalidated = True  # as after a scroll
+        app.screen.find_widget(measured)
+        await pilot.pause()
+
+        assert measured.outer_size.height == 9
+        assert measured.heights[-1] == 9

@@ -20,6 +20,7 @@ from specchat.theming import (
     Theme,
     depth_of,
     load_theme,
+    look_of,
     theme_directory,
     theme_names,
 )
@@ -260,9 +261,8 @@ def test_origins_are_apart_without_colour(theme: Theme) -> None:
 
 
 def test_an_origin_has_a_rich_style(theme: Theme) -> None:
-    assert Style.parse(theme.origin_style(Label(Origin.CORRECTION))).bold
-    deep = theme.origin_style(Label(Origin.ACCEPTED, 30))
-    assert deep == theme.origin_style(Label(Origin.ACCEPTED, GRADES))
+    assert Style.parse(theme.looks[look_of(Label(Origin.CORRECTION))].style).bold
+    assert look_of(Label(Origin.ACCEPTED, 30)) == look_of(Label(Origin.ACCEPTED, GRADES))
 
 
 def test_every_theme_becomes_a_screen(theme: Theme) -> None:

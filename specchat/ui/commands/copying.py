@@ -1,7 +1,9 @@
 """Commands that copy a message or a block of code."""
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from specchat.core.conversation import Turn
 from specchat.core.errors import SpecchatError
 from specchat.core.reply import Reply
 from specchat.core.speculation import Channel
@@ -9,7 +11,6 @@ from specchat.ui.commands.command import Command
 from specchat.ui.layout.code_blocks import CodeBlock, block_at, code_blocks
 
 if TYPE_CHECKING:
-    from specchat.ui.app import ChatApp
     from specchat.ui.screens.chat import ChatScreen
 
 
@@ -22,7 +23,7 @@ def copy(chat: "ChatScreen", _: str) -> None:
         text = reply.reasoning if channel is Channel.REASONING else reply.text
         what = "thinking" if channel is Channel.REASONING else "answer"
     else:
-        text = "".join(turn.reply.text for turn in chat.session.conversation.last_answer())
+        text = _text_of(chat.session.conversation.last_answer())
         what = "last answer"
     if not text:
         raise SpecchatError("There is no answer to copy.", "Ask something first.")
@@ -31,7 +32,8 @@ def copy(chat: "ChatScreen", _: str) -> None:
 
 def copy_code(chat: "ChatScreen", _: str) -> None:
     """Copy the block of code under the token cursor, else the last one, else the one before what was copied last."""
-    blocks = [block for turn in chat.session.conversation.turns for block in code_blocks(turn.reply.text)]
+    answers = chat.session.conversation.answers()
+    blocks = [block for answer in answers for block in code_blocks(_text_of(answer))]
     if not blocks:
         raise SpecchatError("There is no block of code to copy.", "/copy copies the last answer.")
     pointed = _pointed_at(chat)
@@ -48,15 +50,24 @@ def _pointed_at(chat: "ChatScreen") -> CodeBlock | None:
     spot = chat.transcript.spot
     if spot is None:
         return None
-    reply = chat.session.conversation.turns[spot.turn].reply
+    conversation = chat.session.conversation
+    reply = conversation.turns[spot.turn].reply
     if reply.tokens[spot.token].channel is not Channel.CONTENT:
         return None
-    return block_at(code_blocks(reply.text), _end_of(reply, spot.token) - 1)
+    # A block may begin in one reply and end in another that continues it.
+    first = conversation.question_of(spot.turn)
+    before = len(_text_of(conversation.turns[first : spot.turn]))
+    answer = next(answer for answer in conversation.answers() if answer[0] is conversation.turns[first])
+    return block_at(code_blocks(_text_of(answer)), before + _end_of(reply, spot.token) - 1)
+
+
+def _text_of(answer: Sequence[Turn]) -> str:
+    return "".join(turn.reply.text for turn in answer)
 
 
 def _end_of(reply: Reply, index: int) -> int:
     """Where a token's text ends in the answer."""
-    return sum(len(token.text) for token in reply.tokens[: index + 1] if token.channel is Channel.CONTENT)
+    return sum(len(text) for channel, text in reply.rows[: index + 1] if channel is Channel.CONTENT)
 
 
 def _named(block: CodeBlock) -> str:
@@ -65,7 +76,7 @@ def _named(block: CodeBlock) -> str:
 
 
 def _copy(chat: "ChatScreen", what: str, text: str) -> None:
-    chat.tell(f"{what}: {cast('ChatApp', chat.app).copy(text)}")
+    chat.tell(f"{what}: {chat.app.copy(text)}")
 
 
 COMMANDS = (

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from specchat.ui.commands.command import Command
-from specchat.ui.widgets.find_bar import FindBar
 
 if TYPE_CHECKING:
     from specchat.ui.screens.chat import ChatScreen
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
 
 def find(chat: "ChatScreen", text: str) -> None:
     """Look for a text, or for the one of last time."""
-    chat.query_one(FindBar).open(text)
+    chat.find_bar.open(text)
 
 
 COMMANDS = (

@@ -1,13 +1,12 @@
 """Commands about the session as a whole and the program."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from specchat.core.errors import SpecchatError
 from specchat.ui.commands.command import Command
 from specchat.ui.screens.help import HelpScreen
 
 if TYPE_CHECKING:
-    from specchat.ui.app import ChatApp
     from specchat.ui.screens.chat import ChatScreen
 
 
@@ -49,8 +48,7 @@ def export(chat: "ChatScreen", _: str) -> None:
 
 def clear(chat: "ChatScreen", _: str) -> None:
     """Start the conversation anew."""
-    if chat.asker.running:
-        raise SpecchatError("A reply is running:", "stop it with Esc first.")
+    chat.asker.refuse_while_running()
     chat.session.clear()
     chat.show_anew()
 
@@ -62,7 +60,7 @@ def leave(chat: "ChatScreen", _: str) -> None:
 
 def suspend(chat: "ChatScreen", _: str) -> None:
     """Give the terminal back to the shell until it says `fg`."""
-    cast("ChatApp", chat.app).action_suspend_process()
+    chat.app.action_suspend_process()
 
 
 def interrupt(chat: "ChatScreen", _: str) -> None:

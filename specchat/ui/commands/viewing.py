@@ -1,11 +1,10 @@
 """Commands about what the screen shows and how."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from specchat.ui.commands.command import Command
 
 if TYPE_CHECKING:
-    from specchat.ui.app import ChatApp
     from specchat.ui.screens.chat import ChatScreen
 
 
@@ -35,11 +34,10 @@ def panels(chat: "ChatScreen", _: str) -> None:
 
 def theme(chat: "ChatScreen", name: str) -> None:
     """Change between dark and light, or to a theme by its name."""
-    app = cast("ChatApp", chat.app)
     if name:
-        app.use_theme(name)
+        chat.app.use_theme(name)
     else:
-        app.action_toggle_theme()
+        chat.app.action_toggle_theme()
 
 
 def follow(chat: "ChatScreen", _: str) -> None:

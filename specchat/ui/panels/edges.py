@@ -55,7 +55,6 @@ def status(
     following: bool,
     figures: tuple[Run, ...] = (),
     queued: int = 0,
-    hint: str = "",
     narrow: bool = False,
 ) -> EdgeLine:
     """What goes on.
@@ -66,7 +65,6 @@ def status(
         following: Is the end of the transcript in sight?
         figures: The panels in one line, the most important first, where the screen shows no panels.
         queued: Prompts that wait for the reply's end.
-        hint: What the keys do at the moment, or "".
         narrow: Is there little room?
     """
     running = phase in {Phase.ASKED, Phase.ANSWERING}
@@ -76,8 +74,8 @@ def status(
     parts: list[Run] = [state]
     if queued:
         parts.append((f"{queued} queued", "accent"))
-    hints = (hint, "Esc stops" if running else "")
-    parts += [*figures[:_BEFORE_HINTS], *((text, "dim") for text in hints if text), *figures[_BEFORE_HINTS:]]
+    hints: list[Run] = [("Esc stops", "dim")] if running else []
+    parts += [*figures[:_BEFORE_HINTS], *hints, *figures[_BEFORE_HINTS:]]
     left = [run for part in parts for run in ((BETWEEN, "dim"), part)][1:]
     mark = "↓ End " if narrow else "↓ more below · End "
     return EdgeLine(tuple(left), () if following else ((mark, "strong accent"),))
