@@ -64,7 +64,11 @@ class PieceSource:
         missing = [run for run in dict.fromkeys(wanted) if run not in self._known]
         if missing and not self._refused:
             try:
-                await self._ask_all(missing)
+                try:
+                    await self._ask_all(missing)
+                except (httpx2.NetworkError, httpx2.RemoteProtocolError):
+                    # A server or a proxy may close a kept connection at the moment it is used: another one is made.
+                    await self._ask_all(missing)
             except _NoTokenizer:
                 self._refused = True
             except (httpx2.HTTPError, httpx2.InvalidURL, SpecchatError):

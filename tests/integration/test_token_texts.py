@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatting import ask, session_with
-from scripted_server import Answer, Request, ScriptedServer, answer, chunk, sse
+from scripted_server import Answer, Cut, Request, ScriptedServer, Step, answer, chunk, sse
 from specchat.core.reply import Reply
 
 CHAT = "/v1/chat/completions"
@@ -78,3 +78,15 @@ async def test_a_server_without_a_tokenizer_is_asked_once_and_the_text_stays_who
     replies, calls = await reply_and_calls(stream(2, 2), route)
     assert [reply.text for reply in replies] == ["A", "A"]
     assert len(calls) == 1
+
+
+async def test_a_connection_that_breaks_once_costs_no_token_its_text() -> None:
+    seen = []
+
+    def breaks_once(request: Request) -> bytes | list[Step]:
+        seen.append(request)
+        return [Cut()] if len(seen) == 1 else detokenize(request)
+
+    replies, _ = await reply_and_calls(stream(1, 2, 3, 4), breaks_once)
+
+    assert [token.text for token in replies[0].tokens] == ["A", " b", "é"]
