@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from specchat.core.speculation import Channel
+from specchat.core.trace import TracedStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,25 @@ class PiecesUnavailable:
 
 
 @dataclass(frozen=True, slots=True)
+class StepsTraced:
+    """Steps that the server hook saw, in order."""
+
+    steps: tuple[TracedStep, ...]
+    texts: Mapping[int, str] = field(default_factory=dict)
+    """Texts of ids that were proposed and not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEnded:
+    """No more steps come from the server hook."""
+
+    reason: str | None
+    """How the request ended, in the hook's words (protocol); None where the trace broke off or never came."""
+    why: str = ""
+    """A sentence for the reader where it broke off."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamEnded:
     """The stream came to its end without an error; `done` says whether `[DONE]` was seen."""
 
@@ -130,5 +150,7 @@ Event = (
     | NoteAdded
     | PiecesLearned
     | PiecesUnavailable
+    | StepsTraced
+    | TraceEnded
     | StreamEnded
 )

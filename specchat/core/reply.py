@@ -1,6 +1,7 @@
 """One reply as it grows: folds events into text, tokens, steps and figures. Asks no one and waits for nothing."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,7 +19,9 @@ from specchat.core.events import (
     ReplyIdentified,
     ServerTimingReported,
     SpeculationReported,
+    StepsTraced,
     StreamEnded,
+    TraceEnded,
     UsageReported,
 )
 from specchat.core.leaked_thinking import LeakedThinking
@@ -28,8 +31,10 @@ from specchat.core.pieces import TextAligner
 from specchat.core.speculation import Channel, Evidence, Label, Origin, Step, Token
 from specchat.core.step_labels import Kind, kinds_of, origins_of
 from specchat.core.step_tally import StepTally
+from specchat.core.switching import Speculation
 from specchat.core.timing import ReplyClock
 from specchat.core.token_view import TokenView
+from specchat.core.trace import Trace
 
 
 class Outcome(StrEnum):
@@ -63,6 +68,8 @@ class Reply:
     """Will somebody send PiecesLearned?"""
     speculating: bool | None = None
     """Was this reply asked of the speculating server? None where there is only one."""
+    speculation: Speculation = field(default_factory=Speculation)
+    """How much of it was asked for, and how."""
     model: str | None = None
     request_id: str | None = None
     outcome: Outcome = Outcome.RUNNING
@@ -79,6 +86,10 @@ class Reply:
     has_ids: bool = False
     steps_are_reported: bool = False
     """Were the server's arrays laid over the ids?"""
+    trace: Trace | None = None
+    """What the server hook saw; None where it sent nothing."""
+    trace_ended: TraceEnded | None = None
+    """How the trace ended; None before, and where none was asked for."""
     clock: ReplyClock = field(init=False)
     live: LiveSteps = field(init=False)
     aligner: TextAligner = field(init=False)
@@ -153,6 +164,16 @@ class Reply:
         return self._labels
 
     @property
+    def is_traced(self) -> bool:
+        """Do the steps come from the server hook, and fit?"""
+        return self.trace is not None and self.steps is self.trace.steps
+
+    def text_of_proposal(self, token_id: int) -> str | None:
+        """The text of an id that the draft proposed; None where nobody told it."""
+        told = None if self.trace is None else self.trace.texts.get(token_id)
+        return self.aligner.piece_of(token_id) if told is None else told
+
+    @property
     def tally(self) -> StepTally:
         """Sums over `steps`."""
         if not self._tally.is_of(self.steps):
@@ -202,6 +223,15 @@ class Reply:
                 changed = self.aligner.learn(event.pieces, event.runs)
             case PiecesUnavailable():
                 changed = self.aligner.give_up_pieces()
+            case StepsTraced():
+                changed = self._add_traced(event)
+            case _:
+                self._add_fact(event)
+        return changed
+
+    def _add_fact(self, event: Event) -> None:
+        """What changes no token."""
+        match event:
             case UsageReported():
                 self._add_usage(event)
             case SpeculationReported():
@@ -213,9 +243,12 @@ class Reply:
                 self.model = event.model or self.model
             case NoteAdded():
                 self.note(event.text)
+            case TraceEnded():
+                self.trace_ended = event
+                if event.why:
+                    self.note(event.why)
             case StreamEnded():
                 self.done_seen = self.done_seen or event.done
-        return changed
 
     def note(self, text: str) -> None:
         """Remember a sentence for the reader, once."""
@@ -232,9 +265,10 @@ class Reply:
         self.aligner.finish(cut_off=cut_off)
         if not self.aligner.matches:
             self.note("the tokens' own texts do not add up to the streamed text, so pieces may sit beside their token")
-        if self._lay_over_report():
+        traced, reported = self._end_trace(), self._lay_over_report()
+        if traced or reported:
             changed = 0
-        if self.live.merges_proven and not self.steps_are_reported:
+        if self.live.merges_proven and not (self.steps_are_reported or self.is_traced):
             chunks = "one chunk" if self.live.merges_proven == 1 else f"{self.live.merges_proven} chunks"
             self.note(f"{chunks} held more than one step: the server merged them")
         self._compare_usage()
@@ -243,7 +277,9 @@ class Reply:
     def apply_check(self, check: CounterCheck) -> int | None:
         """Take the counters' verdict; it tells whether the last token was the draft's. Returns the first change."""
         self.check = check
-        if self.steps_are_reported or check.verdict is not Verdict.AGREES or not check.excess or not self.steps:
+        if self.steps_are_reported or self.is_traced:
+            return None
+        if check.verdict is not Verdict.AGREES or not check.excess or not self.steps:
             return None
         last = self.steps[-1]
         accepted = last.accepted + check.excess
@@ -262,7 +298,10 @@ class Reply:
         self.clock.add(event.at, len(ids), spoke=bool(ids or event.spans or event.tool_calls))
         if ids:
             self.has_ids = True
-            self.live.add_chunk(len(ids))
+            guesses = self.live.add_chunk(len(ids))
+            if self.trace is not None:
+                self.trace.add_ids(ids, guesses)
+                self._follow_trace()
         if event.tool_calls:
             return self._add_tool_calls(event, spans, ids)
         if not ids and not spans:
@@ -291,6 +330,9 @@ class Reply:
         report = self.reported
         if report is not None and report.contradiction:
             self.note(f"the server's report contradicts itself: {report.contradiction}")
+        if self.is_traced:
+            self._compare_report()
+            return False
         if report is None or report.per_step_accepted is None or report.per_step_drafted is None or not self.has_ids:
             return False
         laid = lay_over(self.live.chunk_sizes, report.per_step_accepted, report.per_step_drafted)
@@ -303,6 +345,50 @@ class Reply:
         self.steps, self._labels = laid.steps, laid.labels
         self.live_guess_accuracy = _agreement(self.live.labels, laid.labels)
         return True
+
+    def _add_traced(self, event: StepsTraced) -> int | None:
+        if self.trace is None:
+            self.trace = Trace()
+            ids = [token_id for token_id in self.aligner.ids if token_id is not None]
+            self.trace.add_ids(ids, self.live.labels)
+        first = self.trace.add_rows(event.steps, event.texts)
+        self._follow_trace()
+        if first is None:
+            return None
+        self._count_ids()
+        return bisect_left(self._ordinals, first + 1)
+
+    def _follow_trace(self) -> None:
+        """Take labels and steps from the trace while it fits, else from the chunks."""
+        if self.trace is not None and self.trace.holds:
+            self.steps, self._labels = self.trace.steps, self.trace.labels
+        elif self.is_traced:
+            self.steps, self._labels = self.live.steps, self.live.labels
+
+    def _end_trace(self) -> bool:
+        """Decide whether the trace is the reply's last word; is there anything new to draw?"""
+        if self.trace is None:
+            return False
+        self.trace.end()
+        if self.trace.contradiction:
+            self.note(f"the server's trace does not fit the reply: {self.trace.contradiction}")
+        elif not self.trace.is_whole:
+            self.note(f"the server's trace covers {self.trace.covered} of {self.output_tokens or 0} tokens")
+        if self.trace.is_whole:
+            self._follow_trace()
+            self.live_guess_accuracy = _agreement(self.live.labels, self._labels)
+        else:
+            self.steps, self._labels = self.live.steps, self.live.labels
+        return True
+
+    def _compare_report(self) -> None:
+        """A trace and a report of one reply must say the same; the report of a cut reply may be missing."""
+        report, counts = self.reported, self.tally.counts()
+        if report is not None and (report.steps, report.accepted) != (counts.steps, counts.accepted):
+            self.note(
+                f"the trace has {counts.steps} steps with {counts.accepted} tokens accepted,"
+                f" the server's report {report.steps} with {report.accepted}"
+            )
 
     def _compare_usage(self) -> None:
         said = None if self.usage is None else self.usage.completion_tokens

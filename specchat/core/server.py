@@ -14,6 +14,27 @@ class ServedModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Hook:
+    """What the hook in a vLLM server says of itself."""
+
+    trace: bool
+    """Can it tell each step's proposals?"""
+    switch: bool
+    """Can it switch speculation for one request?"""
+    version: str = ""
+    runner: str | None = None
+    """vLLM's model runner, V1 or V2; None where unknown."""
+    draft_length: int | None = None
+    """k; 0 for a server that does not speculate, None where unknown."""
+    off_draft_forwards: int | None = None
+    """Draft forwards that remain in a step in which speculation is off for all; None unknown."""
+    off_why: str = ""
+    """Why they remain, a sentence."""
+    problems: tuple[str, ...] = ()
+    """What does not work, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerInfo:
     """A server, as far as it has shown itself."""
 
@@ -27,6 +48,8 @@ class ServerInfo:
     """The first reading of its metrics; None where they cannot be read."""
     draft_length: int | None = None
     """k; 0 where the metrics show that the server does not speculate, None where nothing says."""
+    hook: Hook | None = None
+    """The hook in the server; None where there is none."""
     gaps: tuple[str, ...] = ()
     """What cannot be known here and how to get it, a sentence each."""
 

@@ -79,6 +79,8 @@ class Step:
     emitted: int
     """Tokens that the reply holds from this step: accepted + 1, fewer where the reply ended inside it."""
     evidence: Evidence
+    proposed: tuple[int, ...] | None = None
+    """Ids of what was proposed, kept ones included; None where no trace says them."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot happen.
@@ -93,6 +95,11 @@ class Step:
     def is_drafted(self) -> bool:
         """Was anything proposed? Steps with nothing drafted are in no acceptance figure."""
         return self.drafted != 0
+
+    @property
+    def rejected(self) -> tuple[int, ...]:
+        """Ids of the proposals that were not kept, the one that the target refused first; () where none is known."""
+        return () if self.proposed is None else self.proposed[self.accepted :]
 
 
 def leading_matches(proposed: list[int], emitted: list[int]) -> int:
