@@ -1,0 +1,193 @@
+"""In the scheduler: cuts proposals down to what a request asks for, and writes a row of its trace for each step.
+
+The rows leave on the request's own output, in `EngineCoreOutput.trace_headers`, which vLLM reads only where requests
+are traced with OpenTelemetry: so they need no channel, no thread and no memory here, and cannot overtake a token.
+"""
+
+import json
+import time
+from typing import Any
+
+from specchat_vllm.asked import asked_of
+from specchat_vllm.fuse import FUSE, need, need_parameters
+
+PART = "the scheduler"
+HEADER = "specchat"
+"""Name of the header that carries a row: the trace's key, a space, and the step as JSON."""
+WANTED = "specchat_wanted"
+"""On a SchedulerOutput: is anybody in this step traced?"""
+SEEN = "specchat_seen"
+"""On a ModelRunnerOutput: what the worker saw, a dict of `drafts`, `width` and `graph`."""
+_STATES = "specchat_requests"
+
+
+class _Request:
+    """One request that asks for something."""
+
+    __slots__ = ("key", "limit", "rows", "started")
+
+    def __init__(self, key: str | None, limit: int | None) -> None:
+        self.key = key
+        self.limit = limit
+        self.rows = 0
+        self.started = 0.0
+
+
+def patch(module: Any) -> None:
+    """Wrap four methods of `Scheduler`."""
+    cls = module.Scheduler
+    need(cls, "schedule", "update_from_output", "update_draft_token_ids", "add_request")
+    need_parameters(cls.update_from_output, "scheduler_output", "model_runner_output")
+    _check_output()
+    schedule, update = cls.schedule, cls.update_from_output
+    take_drafts, add_request = cls.update_draft_token_ids, cls.add_request
+
+    def wrapped_add(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        result = add_request(self, request, *args, **kwargs)
+        _guarded(_note_request, self, request)
+        return result
+
+    def wrapped_schedule(self: Any, *args: Any, **kwargs: Any) -> Any:
+        output = schedule(self, *args, **kwargs)
+        if self.__dict__.get(_STATES):
+            _guarded(_limit, self, output)
+        return output
+
+    def wrapped_drafts(self: Any, draft_token_ids: Any, *args: Any, **kwargs: Any) -> Any:
+        result = take_drafts(self, draft_token_ids, *args, **kwargs)
+        if states := self.__dict__.get(_STATES):
+            _guarded(_cut, self, states, states)
+        return result
+
+    def wrapped_update(self: Any, scheduler_output: Any, model_runner_output: Any, *args: Any, **kwargs: Any) -> Any:
+        if not self.__dict__.get(_STATES):
+            return update(self, scheduler_output, model_runner_output, *args, **kwargs)
+        # Before the call: it cuts the sampled ids in place where a request ends, and forgets finished requests.
+        steps = _guarded(_read_step, self, scheduler_output, model_runner_output)
+        result = update(self, scheduler_output, model_runner_output, *args, **kwargs)
+        _guarded(_write_rows, self, steps, result)
+        return result
+
+    cls.add_request, cls.schedule = wrapped_add, wrapped_schedule
+    cls.update_draft_token_ids, cls.update_from_output = wrapped_drafts, wrapped_update
+
+
+def _check_output() -> None:
+    from vllm.v1.engine import EngineCoreOutput
+
+    need(EngineCoreOutput, "trace_headers", "new_token_ids", "finish_reason", "request_id")
+
+
+def _guarded(work: Any, *args: Any) -> Any:
+    if FUSE.is_whole(PART):
+        try:
+            return work(*args)
+        except Exception as error:  # see Fuse: never the server's problem
+            FUSE.blow(PART, error)
+    return None
+
+
+def _note_request(scheduler: Any, request: Any) -> None:
+    asked = asked_of(getattr(getattr(request, "sampling_params", None), "extra_args", None))
+    if asked is not None:
+        scheduler.__dict__.setdefault(_STATES, {})[request.request_id] = _Request(asked.key, asked.limit)
+
+
+def _limit(scheduler: Any, output: Any) -> None:
+    """Cut what is proposed for the next step, and tell the worker whether anybody wants to know."""
+    states: dict[str, _Request] = scheduler.__dict__[_STATES]
+    for request_id in [one for one in states if one not in scheduler.requests]:
+        del states[request_id]
+    here = [one for one in output.num_scheduled_tokens if one in states]
+    if any(states[one].key is not None for one in here):
+        setattr(output, WANTED, True)
+    if not any(states[one].limit is not None for one in here):
+        return
+    _cut(scheduler, states, here)
+    k = getattr(output, "num_spec_tokens_to_schedule", None)
+    if k and len(here) == len(output.num_scheduled_tokens):
+        # All that run want less: the draft needs to compute no more than the most that one of them wants. With 0 it
+        # still runs once, which fills its KV cache; without that, later proposals would be worse.
+        most = max(k if (limit := states[one].limit) is None else limit for one in here)
+        output.num_spec_tokens_to_schedule = min(k, most)
+
+
+def _cut(scheduler: Any, states: dict[str, _Request], here: Any) -> None:
+    for request_id in here:
+        limit, request = states[request_id].limit, scheduler.requests.get(request_id)
+        if limit is not None and request is not None and len(request.spec_token_ids) > limit:
+            # A new list: with async scheduling all requests share one of placeholders.
+            request.spec_token_ids = request.spec_token_ids[:limit]
+
+
+def _read_step(scheduler: Any, scheduler_output: Any, model_runner_output: Any) -> dict[str, dict[str, Any]]:
+    """What is known of this step before vLLM takes it in, by request."""
+    states: dict[str, _Request] = scheduler.__dict__[_STATES]
+    seen = getattr(model_runner_output, SEEN, None) or {}
+    drafts = seen.get("drafts") or {}
+    sampled, index = model_runner_output.sampled_token_ids, model_runner_output.req_id_to_index
+    invalid = getattr(scheduler_output, "num_invalid_spec_tokens", None) or {}
+    waiting: set[str] | None = None
+    steps = {}
+    for request_id, state in states.items():
+        if state.key is None or request_id not in scheduler_output.num_scheduled_tokens or not sampled:
+            continue
+        got = len(sampled[index[request_id]])
+        if not got:
+            continue  # a part of the prompt
+        scheduled = scheduler_output.scheduled_spec_decode_tokens.get(request_id) or ()
+        drafted = len(scheduled) - invalid.get(request_id, 0)
+        padded = 0
+        if scheduled:
+            waiting = _from_the_queue(scheduler_output) if waiting is None else waiting
+            if request_id in waiting:
+                # vLLM fills up a request that joins with one token to the shape of the others: nobody proposed that.
+                padded, drafted = drafted, max(0, got - 1)
+        proposed = _proposed(drafts.get(request_id), scheduled, drafted)
+        steps[request_id] = {
+            "drafted": drafted,
+            "proposed": proposed,
+            "accepted": min(got - 1, drafted),
+            "width": seen.get("width"),
+            "graph": seen.get("graph"),
+        }
+        if padded:
+            steps[request_id]["padded"] = padded
+    return steps
+
+
+def _from_the_queue(scheduler_output: Any) -> set[str]:
+    """Requests that joined in this step: new, or resumed after they were preempted."""
+    cached = scheduler_output.scheduled_cached_reqs
+    return {new.req_id for new in scheduler_output.scheduled_new_reqs} | set(getattr(cached, "resumed_req_ids", ()))
+
+
+def _proposed(worker: Any, scheduled: Any, drafted: int) -> list[int] | None:
+    """The worker's record, else the scheduler's, which holds placeholders with async scheduling; None if neither."""
+    if not drafted:
+        return []
+    for ids in (worker, scheduled):
+        if ids is not None and len(ids) >= drafted and all(one >= 0 for one in ids[:drafted]):
+            return [int(one) for one in ids[:drafted]]
+    return None
+
+
+def _write_rows(scheduler: Any, steps: dict[str, dict[str, Any]] | None, result: Any) -> None:
+    """Put a row on each traced request's output; a step without an output gave the reply nothing and has no row."""
+    if not steps:
+        return
+    states: dict[str, _Request] = scheduler.__dict__[_STATES]
+    now = time.monotonic()
+    for outputs in result.values():
+        for output in outputs.outputs:
+            step = steps.get(output.request_id)
+            if step is None or not output.new_token_ids:
+                continue
+            state = states[output.request_id]
+            if not state.rows:
+                state.started = now
+            step["n"], step["t"] = state.rows, round(now - state.started, 6)
+            step["emitted"] = [int(one) for one in output.new_token_ids]
+            state.rows += 1
+            row = f"{state.key} {json.dumps(step, separators=(',', ':'))}"
+            output.trace_headers = {**(output.trace_headers or {}), HEADER: row}
