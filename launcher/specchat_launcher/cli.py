@@ -62,7 +62,13 @@ class ProgressPrinter:
 
 
 def serve(
-    name: str, root: Path, *, engine: str | None = None, port: int | None = None, out: TextIO = sys.stderr
+    name: str,
+    root: Path,
+    *,
+    engine: str | None = None,
+    port: int | None = None,
+    hook: bool = True,
+    out: TextIO = sys.stderr,
 ) -> int:
     """Run the server of a profile in the foreground until it ends or this process is asked to end.
 
@@ -71,6 +77,7 @@ def serve(
         root: The data directory.
         engine: vLLM's version; None for the profile's own.
         port: Port on the loopback address; None for a free one.
+        hook: Load specchat's hook, where the profile has it.
         out: Receives progress and the address.
 
     Returns:
@@ -82,8 +89,9 @@ def serve(
     printer = ProgressPrinter(out)
     with signals_as_interrupt():
         try:
-            with start_profile(name, root=root, engine=engine, port=port, report=printer) as server:
+            with start_profile(name, root=root, engine=engine, port=port, hook=hook, report=printer) as server:
                 printer.end()
+                out.writelines(f"Note: {notice}\n" for notice in server.notices)
                 out.write(
                     f"{server.model} is served on {server.url} by vLLM {server.engine_version}; Ctrl+C stops it.\n"
                     f"Chat with it: specchat --url {server.url}\nLog: {server.log_path}\n"
@@ -137,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     root = Path(options.data_dir) if options.data_dir else data_directory()
     try:
         if options.command == "serve":
-            return serve(options.profile, root, engine=options.engine, port=options.port)
+            return serve(options.profile, root, engine=options.engine, port=options.port, hook=not options.no_hook)
         if options.action == "list":
             return print_engines(root)
         if options.action == "install":
@@ -175,6 +183,7 @@ def _parser() -> argparse.ArgumentParser:
     served.add_argument("profile", help=", ".join(profile_names()))
     served.add_argument("--engine", help=f"vLLM version: {', '.join(ENGINE_VERSIONS)}")
     served.add_argument("--port", type=int, help="port on 127.0.0.1; a free one is chosen otherwise")
+    served.add_argument("--no-hook", action="store_true", help="leave specchat's hook out of the server")
     actions = commands.add_parser("engine", help="the installed engines").add_subparsers(dest="action", required=True)
     actions.add_parser("list", help="what is installed")
     actions.add_parser("install", help="install one").add_argument("version", nargs="?", default=DEFAULT_ENGINE)

@@ -45,6 +45,10 @@ class ModelError(LauncherError):
     """A model's files are missing, damaged or could not be converted."""
 
 
+class HookError(LauncherError):
+    """The hook cannot be delivered; a server starts without it."""
+
+
 class EngineBusyError(LauncherError):
     """The engine is being used, so it cannot be removed."""
 

@@ -40,6 +40,7 @@ class Profile:
         speculation: How it speculates; None for plain decoding.
         flags: Further arguments of the server.
         environment: Further variables of the server, name and value.
+        hook: Whether specchat's hook is loaded into it.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Profile:
     speculation: ProfileSpeculation | None
     flags: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
+    hook: bool
 
 
 def profile_names() -> tuple[str, ...]:
@@ -69,7 +71,10 @@ def load_profile(name: str) -> Profile:
 
 
 def parse_profile(name: str, content: dict[str, Any]) -> Profile:
-    """A profile from the content of its file. A missing key is a `KeyError`: these files ship with the code."""
+    """A profile from the content of its file, with the hook unless that says otherwise.
+
+    A missing key is a `KeyError`: these files ship with the code.
+    """
     speculation = content.get("speculation")
     return Profile(
         name=name,
@@ -80,6 +85,7 @@ def parse_profile(name: str, content: dict[str, Any]) -> Profile:
         speculation=ProfileSpeculation(**speculation) if speculation is not None else None,
         flags=tuple(content["flags"]),
         environment=tuple(content.get("environment", {}).items()),
+        hook=content.get("hook", True),
     )
 
 

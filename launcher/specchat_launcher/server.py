@@ -15,7 +15,8 @@ from specchat_launcher import log_events, readiness
 from specchat_launcher.commands.vllm import server_argv, server_environment
 from specchat_launcher.disk import disk_errors_explained
 from specchat_launcher.engine_specs import engine_spec
-from specchat_launcher.errors import InstallError, PortError, ServerStartError
+from specchat_launcher.errors import HookError, InstallError, PortError, ServerStartError
+from specchat_launcher.hook import find_hook
 from specchat_launcher.install import Engine, install_engine, why_broken
 from specchat_launcher.lock import locked
 from specchat_launcher.logs import last_lines, new_log
@@ -26,7 +27,7 @@ from specchat_launcher.process import Command, SupervisedProcess
 from specchat_launcher.profiles import Profile, load_profile
 from specchat_launcher.progress import Phase, Progress, Report
 from specchat_launcher.shared_memory import sweep_openmp
-from specchat_launcher.spec import ServerSpec, Speculation
+from specchat_launcher.spec import Hook, ServerSpec, Speculation
 
 READY_TIMEOUT_S = 300.0
 POLL_S = 0.2
@@ -70,6 +71,11 @@ class RunningServer:
         """Process id of its front end, which leads the session of all its processes."""
         return self._process.pid
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was wanted and is not part of it, and why, a line each."""
+        return self._spec.notices
+
     def is_running(self) -> bool:
         """Whether its front end is alive."""
         return self._process.poll() is None
@@ -101,7 +107,13 @@ class RunningServer:
 
 
 def start_profile(
-    name: str, *, root: Path, engine: str | None = None, port: int | None = None, report: Report
+    name: str,
+    *,
+    root: Path,
+    engine: str | None = None,
+    port: int | None = None,
+    hook: bool = True,
+    report: Report,
 ) -> RunningServer:
     """Install and prepare what is missing, start the server of a profile, and wait until it answers.
 
@@ -110,6 +122,7 @@ def start_profile(
         root: The data directory.
         engine: vLLM's version; None for the profile's own.
         port: Port on the loopback address; None for a free one.
+        hook: Load specchat's hook, where the profile has it.
         report: Receives the progress; an exception from it stops everything that was started.
 
     Raises:
@@ -124,7 +137,7 @@ def start_profile(
     for attempt in range(1, PORT_ATTEMPTS + 1):
         chosen = port if port is not None else free_port(chooser)
         try:
-            return start_server(_spec(profile, installed, models, chosen), root, report)
+            return start_server(server_spec(profile, installed, models, chosen, hook=hook), root, report)
         except PortError:
             # Something took the port while the server was loading.
             if port is not None or attempt == PORT_ATTEMPTS:
@@ -161,13 +174,19 @@ def start_server(spec: ServerSpec, root: Path, report: Report, *, timeout_s: flo
     return RunningServer(spec, process, log)
 
 
-def _spec(profile: Profile, engine: Engine, models: ModelFiles, port: int) -> ServerSpec:
+def server_spec(profile: Profile, engine: Engine, models: ModelFiles, port: int, *, hook: bool = True) -> ServerSpec:
+    """Everything that a profile's server consists of on this machine. Starts nothing.
+
+    Raises:
+        InstallError: The engine is not whole any more.
+    """
     broken = why_broken(engine_spec(engine.version), DataLayout(engine.directory.parent.parent))
     if broken:
         raise InstallError(f"Engine {engine.version} was changed meanwhile: {broken}.", "Start again.")
     speculation = profile.speculation
     # Measured with speculation: 1.4 times the tokens per second of the OpenMP library that torch brings.
     openmp = engine.directory / "env" / "lib" / "libiomp5.so"
+    found, notices = _hook(profile, engine) if hook and profile.hook else (None, ())
     return ServerSpec(
         engine_version=engine.version,
         python=engine.python,
@@ -180,7 +199,16 @@ def _spec(profile: Profile, engine: Engine, models: ModelFiles, port: int) -> Se
         flags=profile.flags,
         environment=profile.environment,
         preload=openmp if openmp.is_file() else None,
+        hook=found,
+        notices=notices,
     )
+
+
+def _hook(profile: Profile, engine: Engine) -> tuple[Hook | None, tuple[str, ...]]:
+    try:
+        return find_hook(engine.python, dict(profile.environment)), ()
+    except HookError as error:
+        return None, (f"The server runs without the hook, so rejected tokens stay unseen. {error}",)
 
 
 def _wait_until_ready(

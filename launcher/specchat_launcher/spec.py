@@ -23,6 +23,19 @@ class Speculation:
 
 
 @dataclass(frozen=True, slots=True)
+class Hook:
+    """specchat's hook, to be loaded into a server.
+
+    Attributes:
+        folder: The folder to put on the server's path.
+        loaded_unnamed: The plugins that the server loads while `VLLM_PLUGINS` is not set.
+    """
+
+    folder: Path
+    loaded_unnamed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSpec:
     """One vLLM server, ready to be turned into a command.
 
@@ -38,6 +51,8 @@ class ServerSpec:
         flags: Further arguments, as they are.
         environment: Further variables, name and value.
         preload: A library to load into the server's processes; None for none.
+        hook: The hook to load into it; None for none.
+        notices: What was wanted and is not part of it, and why, a line each.
     """
 
     engine_version: str
@@ -51,3 +66,5 @@ class ServerSpec:
     flags: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
     preload: Path | None
+    hook: Hook | None = None
+    notices: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from specchat_launcher.hook import hook_environment
 from specchat_launcher.server_environment import offline_environment
 from specchat_launcher.spec import ServerSpec
 
@@ -54,6 +55,8 @@ def server_environment(spec: ServerSpec, environ: Mapping[str, str]) -> dict[str
     if spec.preload is not None and not any(letter in str(spec.preload) for letter in " \t:"):
         env["LD_PRELOAD"] = str(spec.preload)
     env.update(spec.environment)
+    if spec.hook is not None:
+        env.update(hook_environment(env, spec.hook))
     return env
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from specchat_vllm.drafts import guarded
 from specchat_vllm.fuse import need, need_parameters
 from specchat_vllm.hub import Hub
+from specchat_vllm.rows import rows_of
 from specchat_vllm.scheduler import HEADER
 
 PART = "the front end"
@@ -37,18 +38,14 @@ def patch(module: Any) -> None:
 
 
 def _take(outputs: Any) -> list[Any]:
-    """Keep the rows; returns the outputs that carried one, or that end a traced request."""
-    traced = []
+    """Keep the rows; returns the outputs of traced requests."""
     for output in outputs:
         headers = output.trace_headers
         if headers and HEADER in headers:
-            key, row = headers[HEADER].split(" ", 1)
             output.trace_headers = {name: value for name, value in headers.items() if name != HEADER} or None
-            HUB.add(output.request_id, key, row)
-            traced.append(output)
-        elif output.finish_reason is not None and HUB.has_request(output.request_id):
-            traced.append(output)
-    return traced
+            for row in rows_of(headers[HEADER]):
+                HUB.add(row)
+    return [output for output in outputs if HUB.has_request(output.request_id)] if HUB.is_tracing else []
 
 
 def _end(traced: list[Any], result: Any) -> None:

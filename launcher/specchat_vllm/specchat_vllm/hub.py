@@ -8,6 +8,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from specchat_vllm.rows import Row
+
 ROWS_A_TRACE = 20_000
 """Rows that are kept of one trace: those of a reply of at least as many tokens. The oldest are dropped."""
 ROWS_IN_ALL = 200_000
@@ -20,18 +22,20 @@ KEPT_SECONDS = 60.0
 class Trace:
     """The rows of one request."""
 
-    __slots__ = ("changed", "end", "ended_at", "first", "is_read", "key", "request_id", "rows")
+    __slots__ = ("changed", "end", "ended_at", "first", "is_read", "key", "request_id", "rows", "started")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.request_id: str | None = None
         """vLLM's inner id; None until its first row comes."""
-        self.rows: deque[str] = deque()
+        self.rows: deque[Row] = deque()
         self.first = 0
         """Number of the oldest row that is kept."""
         self.end: str | None = None
         """How the request ended; None while it runs."""
         self.ended_at = 0.0
+        self.started = 0.0
+        """When row 0 was."""
         self.is_read = False
         self.changed = asyncio.Event()
 
@@ -40,7 +44,7 @@ class Trace:
         """Number of the row that comes next."""
         return self.first + len(self.rows)
 
-    def rows_from(self, number: int) -> list[str]:
+    def rows_from(self, number: int) -> list[Row]:
         """The rows that are kept from a number on."""
         skip = max(0, number - self.first)
         return [self.rows[i] for i in range(skip, len(self.rows))]
@@ -62,6 +66,8 @@ class Hub:
         self._keys: dict[str, str] = {}
         """Key of each request whose trace runs."""
         self._rows = 0
+        self.late = 0
+        """Rows that came after their request had ended here: steps that the engine did before it heard of the end."""
 
     def __len__(self) -> int:
         return len(self._traces)
@@ -71,17 +77,27 @@ class Hub:
         """Rows that are kept in all."""
         return self._rows
 
+    @property
+    def is_tracing(self) -> bool:
+        """Does any trace run?"""
+        return bool(self._keys)
+
+    @property
+    def readers(self) -> int:
+        """Traces that are being read."""
+        return sum(one.is_read for one in self._traces.values())
+
     def has_request(self, request_id: str) -> bool:
         """Does the trace of this request run?"""
         return request_id in self._keys
 
-    def add(self, request_id: str, key: str, row: str) -> None:
+    def add(self, row: Row) -> None:
         """Keep a row. A key belongs to the first request that used it; rows of another are dropped."""
-        trace = self._traces.get(key) or self._new(key)
-        if trace.request_id is None:
-            trace.request_id = request_id
-            self._keys[request_id] = key
-        elif trace.request_id != request_id or trace.end is not None:
+        if row.number == 0:
+            self._begin(row)
+        trace = self._traces.get(self._keys.get(row.request_id, ""))
+        if trace is None:
+            self.late += 1
             return
         trace.rows.append(row)
         self._rows += 1
@@ -92,6 +108,12 @@ class Hub:
         trace.changed.set()
         while self._rows > ROWS_IN_ALL and self._give_up_oldest():
             pass
+
+    def _begin(self, row: Row) -> None:
+        trace = self._traces.get(row.key) or self._new(row.key)
+        if trace.request_id is None:
+            trace.request_id, trace.started = row.request_id, row.at
+            self._keys[row.request_id] = row.key
 
     def end(self, request_id: str, reason: str) -> None:
         """The request has ended; the first reason counts."""

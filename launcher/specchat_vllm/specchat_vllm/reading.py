@@ -5,9 +5,13 @@ import json
 from collections.abc import AsyncIterator, Callable
 
 from specchat_vllm.hub import Hub, Trace
+from specchat_vllm.rows import Row
 
-BATCH_SECONDS = 0.03
-"""Rows of so long go into one line: a reader draws no faster, and a busy server saves work."""
+_LEAST_PAUSE_SECONDS = 0.03
+_PAUSE_A_READER_SECONDS = 0.004
+_LONGEST_PAUSE_SECONDS = 0.25
+"""Rows of so long go into one line: few readers see their rows as fast as a screen draws, and many cost a busy server
+little more than few."""
 _PULSE_SECONDS = 5.0
 _PATIENCE_SECONDS = 600.0
 """How long a request may wait in the server's queue before its first row."""
@@ -40,11 +44,11 @@ async def lines(
                 for first in range(0, len(rows), _ROWS_A_LINE):
                     part = rows[first : first + _ROWS_A_LINE]
                     at += len(part)
-                    yield _line(part, told, text_of)
+                    yield _line(part, trace.started, told, text_of)
             if trace.end is not None and at >= trace.next:
                 break
             if rows:
-                await asyncio.sleep(BATCH_SECONDS)
+                await asyncio.sleep(_pause(hub.readers))
                 continue
             try:
                 async with asyncio.timeout(_PULSE_SECONDS):
@@ -66,16 +70,19 @@ async def lines(
         hub.leave(trace, done=done)
 
 
-def _line(rows: list[str], told: set[int], text_of: Callable[[int], str]) -> str:
+def _pause(readers: int) -> float:
+    return min(_LONGEST_PAUSE_SECONDS, _LEAST_PAUSE_SECONDS + _PAUSE_A_READER_SECONDS * readers)
+
+
+def _line(rows: list[Row], started: float, told: set[int], text_of: Callable[[int], str]) -> str:
     """Some rows, with the texts of proposals that were not kept and were not told to this reader before."""
     texts = {}
     for row in rows:
-        step = json.loads(row)
-        for token_id in (step["proposed"] or ())[step["accepted"] :]:
+        for token_id in row.rejected:
             if token_id not in told:
                 told.add(token_id)
-                texts[str(token_id)] = text_of(token_id)
-    return f'data: {{"steps":[{",".join(rows)}],"texts":{json.dumps(texts)}}}\n\n'
+                texts[token_id] = text_of(token_id)
+    return _data({"steps": [row.as_step(started) for row in rows], "texts": texts})
 
 
 def _data(value: object) -> str:

@@ -101,6 +101,7 @@ async def _status(state: Any) -> Any:
             front=sorted(FUSE.patched),
             problems=FUSE.problems,
             servers=server.servers,
+            late=HUB.late,
         )
     )
 

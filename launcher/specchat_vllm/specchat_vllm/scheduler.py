@@ -6,14 +6,15 @@ are traced with OpenTelemetry: so they need no channel, no thread and no memory 
 
 import json
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from specchat_vllm.asked import asked_of
 from specchat_vllm.fuse import FUSE, need, need_parameters
 
 PART = "the scheduler"
 HEADER = "specchat"
-"""Name of the header that carries a row: the trace's key, a space, and the step as JSON."""
+"""Name of the header that carries rows, on the first traced output of a step: a JSON list of the step's time in
+seconds, its draft width and graph mode, and a list of rows; see `rows.Row`."""
 WANTED = "specchat_wanted"
 """On a SchedulerOutput: is anybody in this step traced?"""
 SEEN = "specchat_seen"
@@ -21,16 +22,27 @@ SEEN = "specchat_seen"
 _STATES = "specchat_requests"
 
 
+KEY, NUMBER, EMITTED = 1, 2, 7
+"""Where a row has what is known only when it is written."""
+
+
+class _Step(NamedTuple):
+    """One step, as far as it is known before vLLM takes it in."""
+
+    rows: dict[str, list[Any]]
+    width: int | None
+    graph: str | None
+
+
 class _Request:
     """One request that asks for something."""
 
-    __slots__ = ("key", "limit", "rows", "started")
+    __slots__ = ("key", "limit", "rows")
 
     def __init__(self, key: str | None, limit: int | None) -> None:
         self.key = key
         self.limit = limit
         self.rows = 0
-        self.started = 0.0
 
 
 def patch(module: Any) -> None:
@@ -63,9 +75,9 @@ def patch(module: Any) -> None:
         if not self.__dict__.get(_STATES):
             return update(self, scheduler_output, model_runner_output, *args, **kwargs)
         # Before the call: it cuts the sampled ids in place where a request ends, and forgets finished requests.
-        steps = _guarded(_read_step, self, scheduler_output, model_runner_output)
+        step = _guarded(_read_step, self, scheduler_output, model_runner_output)
         result = update(self, scheduler_output, model_runner_output, *args, **kwargs)
-        _guarded(_write_rows, self, steps, result)
+        _guarded(_write_rows, self, step, result)
         return result
 
     cls.add_request, cls.schedule = wrapped_add, wrapped_schedule
@@ -120,40 +132,35 @@ def _cut(scheduler: Any, states: dict[str, _Request], here: Any) -> None:
             request.spec_token_ids = request.spec_token_ids[:limit]
 
 
-def _read_step(scheduler: Any, scheduler_output: Any, model_runner_output: Any) -> dict[str, dict[str, Any]]:
-    """What is known of this step before vLLM takes it in, by request."""
+def _read_step(scheduler: Any, scheduler_output: Any, model_runner_output: Any) -> _Step | None:
+    """What is known of this step before vLLM takes it in; None if nobody in it is traced."""
     states: dict[str, _Request] = scheduler.__dict__[_STATES]
+    sampled, index = model_runner_output.sampled_token_ids, model_runner_output.req_id_to_index
+    if not sampled:
+        return None
     seen = getattr(model_runner_output, SEEN, None) or {}
     drafts = seen.get("drafts") or {}
-    sampled, index = model_runner_output.sampled_token_ids, model_runner_output.req_id_to_index
     invalid = getattr(scheduler_output, "num_invalid_spec_tokens", None) or {}
+    scheduled_tokens = scheduler_output.num_scheduled_tokens
+    scheduled_drafts = scheduler_output.scheduled_spec_decode_tokens
     waiting: set[str] | None = None
-    steps = {}
+    rows: dict[str, list[Any]] = {}
     for request_id, state in states.items():
-        if state.key is None or request_id not in scheduler_output.num_scheduled_tokens or not sampled:
+        if state.key is None or request_id not in scheduled_tokens:
             continue
         got = len(sampled[index[request_id]])
         if not got:
             continue  # a part of the prompt
-        scheduled = scheduler_output.scheduled_spec_decode_tokens.get(request_id) or ()
-        drafted = len(scheduled) - invalid.get(request_id, 0)
-        padded = 0
-        if scheduled:
+        scheduled = scheduled_drafts.get(request_id) or ()
+        drafted, padded = len(scheduled) - invalid.get(request_id, 0), 0
+        if drafted and not state.rows:
             waiting = _from_the_queue(scheduler_output) if waiting is None else waiting
-            if request_id in waiting:
-                # vLLM fills up a request that joins with one token to the shape of the others: nobody proposed that.
-                padded, drafted = drafted, max(0, got - 1)
+        if drafted and waiting is not None and request_id in waiting:
+            # vLLM fills up a request that joins with one token to the shape of the others: nobody proposed that.
+            padded, drafted = drafted, max(0, got - 1)
         proposed = _proposed(drafts.get(request_id), scheduled, drafted)
-        steps[request_id] = {
-            "drafted": drafted,
-            "proposed": proposed,
-            "accepted": min(got - 1, drafted),
-            "width": seen.get("width"),
-            "graph": seen.get("graph"),
-        }
-        if padded:
-            steps[request_id]["padded"] = padded
-    return steps
+        rows[request_id] = [request_id, "", 0, drafted, min(got - 1, drafted), proposed, padded, ()]
+    return _Step(rows, seen.get("width"), seen.get("graph")) if rows else None
 
 
 def _from_the_queue(scheduler_output: Any) -> set[str]:
@@ -172,22 +179,24 @@ def _proposed(worker: Any, scheduled: Any, drafted: int) -> list[int] | None:
     return None
 
 
-def _write_rows(scheduler: Any, steps: dict[str, dict[str, Any]] | None, result: Any) -> None:
-    """Put a row on each traced request's output; a step without an output gave the reply nothing and has no row."""
-    if not steps:
+def _write_rows(scheduler: Any, step: _Step | None, result: Any) -> None:
+    """Put the rows on their outputs; a step without an output gave the reply nothing and has no row."""
+    if step is None:
         return
     states: dict[str, _Request] = scheduler.__dict__[_STATES]
-    now = time.monotonic()
-    for outputs in result.values():
+    now = round(time.monotonic(), 6)
+    for outputs in result.values():  # one for each front end
+        first, rows = None, []
         for output in outputs.outputs:
-            step = steps.get(output.request_id)
-            if step is None or not output.new_token_ids:
+            row = step.rows.get(output.request_id)
+            if row is None or not output.new_token_ids:
                 continue
             state = states[output.request_id]
-            if not state.rows:
-                state.started = now
-            step["n"], step["t"] = state.rows, round(now - state.started, 6)
-            step["emitted"] = [int(one) for one in output.new_token_ids]
+            row[KEY], row[NUMBER] = "" if state.rows else state.key, state.rows
+            row[EMITTED] = output.new_token_ids
             state.rows += 1
-            row = f"{state.key} {json.dumps(step, separators=(',', ':'))}"
-            output.trace_headers = {**(output.trace_headers or {}), HEADER: row}
+            rows.append(row)
+            first = output if first is None else first
+        if first is not None:
+            text = json.dumps([now, step.width, step.graph, rows], separators=(",", ":"))
+            first.trace_headers = {**(first.trace_headers or {}), HEADER: text}

@@ -9,7 +9,7 @@ _V2_PARTS = ("model runner V2", "model runner V2's output")
 
 
 def describe(
-    *, vllm: str | None, core: dict[str, Any] | None, front: list[str], problems: list[str], servers: int
+    *, vllm: str | None, core: dict[str, Any] | None, front: list[str], problems: list[str], servers: int, late: int
 ) -> dict[str, Any]:
     """The answer of `GET /v1/specchat`.
 
@@ -19,6 +19,7 @@ def describe(
         front: The parts that work in this process.
         problems: What does not work in this process.
         servers: API server processes behind this address.
+        late: Rows that were thrown away since their request had ended.
     """
     problems = list(problems)
     workers = [] if core is None else core["workers"]
@@ -50,6 +51,7 @@ def describe(
         "async_scheduling": None if core is None else core["async_scheduling"],
         "tensor_parallel": None if core is None else core["tensor_parallel"],
         "off": off if switch else {"draft_forwards": None, "why": ""},
+        "late_steps": late,
         "problems": problems,
     }
 

@@ -12,6 +12,7 @@ import pytest
 from specchat import __version__
 from specchat.cli import commands
 from specchat.cli.commands import run
+from specchat.cli.options import speculation_limit
 from specchat.config import paths
 from specchat.config.last_server import remember
 
@@ -103,6 +104,41 @@ def test_an_unknown_profile_names_those_there_are(
     assert "cpu-smollm2" in err
 
 
+class EndedServer:
+    """A server that runs without the hook, and has ended by the time anybody looks."""
+
+    url, model, engine_version, log_path = "http://127.0.0.1:1", "m", "0.32.0", "server.log"
+    notices = ("The server runs without the hook [for a reason].",)
+
+    def __enter__(self) -> "EndedServer":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def is_running(self) -> bool:
+        return False
+
+    def exit_reason(self) -> str:
+        return "It fell."
+
+
+@pytest.mark.parametrize(("options", "wanted"), [((), True), (("--no-hook",), False)])
+def test_serve_loads_the_hook_unless_told_otherwise_and_says_what_is_missing(
+    options: tuple[str, ...], wanted: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def start(_name: str, *, hook: bool, **_more: object) -> EndedServer:
+        asked.append(hook)
+        return EndedServer()
+
+    monkeypatch.setattr("specchat.cli.local.start_profile", start)
+    code, _, err = out_of(capsys, "serve", "cpu-smollm2", *options)
+    assert code == 1
+    assert asked == [wanted]
+    assert "note: The server runs without the hook [for a reason]." in err.splitlines()
+
+
 def test_engines_are_listed_without_any_installed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -127,3 +163,15 @@ def test_one_of_several_models_can_be_chosen(monkeypatch: pytest.MonkeyPatch) ->
     answers = iter(["9", "2"])
     monkeypatch.setattr("rich.console.Console.input", lambda *_, **__: next(answers))
     assert commands._choose_model(["a", "b"]) == "b"
+
+
+@pytest.mark.parametrize("word", ["maybe", "-1", "1.5", "k=2", "999999"])
+def test_a_speculation_that_means_nothing_is_a_sentence(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = out_of(capsys, "ask", "hi", "--url", "http://127.0.0.1:9", f"--speculation={word}")
+    assert code == 1
+    assert "Give on, off, or a number" in err
+
+
+@pytest.mark.parametrize(("word", "limit"), [(None, None), ("on", None), ("OFF", 0), ("0", 0), (" 2 ", 2)])
+def test_speculation_is_on_off_or_a_number(word: str | None, limit: int | None) -> None:
+    assert speculation_limit(word) == limit

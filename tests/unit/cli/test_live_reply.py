@@ -4,10 +4,11 @@ import io
 
 from replies import chunk
 from specchat.cli.live_reply import LiveReply, PlainReply, coloured, origin_styles
-from specchat.core.events import ChunkArrived
+from specchat.core.events import ChunkArrived, PiecesLearned
 from specchat.core.reply import Outcome, Reply
 from specchat.core.speculation import Channel
 from specchat.theming import load_theme
+from traces import PREFILL, row, traced
 
 
 def shown(*texts: str, encoding: str = "utf-8") -> str:
@@ -54,3 +55,17 @@ def test_the_final_colours_are_printed_once_the_reply_has_ended() -> None:
         reply.end(Outcome.FINISHED)
         live.update(reply)
     assert out.getvalue().rstrip().endswith("One two")
+
+
+def test_rejected_proposals_stand_struck_through_before_the_target_s_word_where_they_are_asked_for() -> None:
+    reply = Reply(0.0, draft_length=3, pieces_expected=True)
+    reply.add(PiecesLearned({1000: "One", 2: " two", 4: " four"}))
+    reply.add(traced(PREFILL, row(1, (2, 8, 9, 77), (2, 4)), texts={8: " th\n", 9: "\x1b[2J"}))
+    reply.add(chunk(1.0, "One", 1000))
+    reply.add(chunk(2.0, " two four", 2, 4))
+    styles = origin_styles(load_theme("dark"))
+    text = coloured(reply, styles, proposals=True)
+    assert text.plain == "One two th⏎␛[2J<77> four"
+    struck = [text.plain[span.start : span.end] for span in text.spans if "strike" in str(span.style)]
+    assert struck == [" th⏎␛[2J<77>"]
+    assert coloured(reply, styles).plain == "One two four"

@@ -6,9 +6,11 @@ from specchat.core.conversation import Turn
 from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.errors import StreamBroken
 from specchat.core.events import ChunkArrived, ToolCallPart
-from specchat.core.reply import Reply
+from specchat.core.reply import Outcome, Reply
 from specchat.core.server import ServerInfo
 from specchat.core.speculation import Channel
+from specchat.core.switching import Speculation, Way
+from traces import PREFILL, row, traced
 
 SERVER = ServerInfo("http://h:1", model="m", draft_length=3)
 
@@ -54,7 +56,7 @@ def test_notes_tool_calls_and_thinking_are_a_harmless_line_each() -> None:
         ChunkArrived(1.0, ((Channel.REASONING, "Hm."),), (ToolCallPart(0, "f", '{"\x1b[1m'),), (1,)),
     )
     reply.note("odd\nthing")
-    lines = note_lines(reply)
+    lines = note_lines(Turn("p", reply, SERVER))
     assert "note: odd thing" in lines
     assert 'tool call: f({"␛[1m)' in lines
     assert any("3 characters of thinking" in text for text in lines)
@@ -66,3 +68,29 @@ def test_a_failure_is_one_line_with_its_next_step() -> None:
 
 def test_a_reply_that_a_filter_cut_is_said_to_be_cut() -> None:
     assert "cut by a content filter" in line(replied(chunk(1.0, "abc", finish_reason="content_filter")))
+
+
+def test_a_traced_reply_says_so_and_one_with_a_limit_names_it() -> None:
+    reply = Reply(0.0, draft_length=1, speculation=Speculation(1, Way.HOOK))
+    reply.add(traced(PREFILL, row(1, (2,), (2, 3), width=1)))
+    reply.add(chunk(1.0, "A", 1000))
+    reply.add(chunk(2.0, "bc", 2, 3, finish_reason="length"))
+    reply.end(Outcome.FINISHED)
+    assert "in 1 step of at most 1 proposal, 100% accepted (traced by the server hook)" in line(reply)
+    assert "note: speculation at most 1 proposal a step, by the hook: no step had more" in note_lines(
+        Turn("p", reply, SERVER)
+    )
+
+
+def test_speculation_that_was_off_is_no_unknown_figure() -> None:
+    reply = Reply(0.0, draft_length=0, speculation=Speculation(0, Way.HOOK))
+    reply.add(chunk(1.0, "A", 1, finish_reason="stop"))
+    reply.end(Outcome.FINISHED)
+    assert "speculation off" in line(reply)
+    assert "unknown" not in line(reply)
+
+
+def test_proposals_that_were_asked_for_in_vain_are_explained() -> None:
+    reply = replied(chunk(1.0, "A", 1), chunk(2.0, "bc", 2, 3, finish_reason="stop"))
+    assert any("has no specchat hook" in text for text in note_lines(Turn("p", reply, SERVER), proposals=True))
+    assert note_lines(Turn("p", reply, SERVER)) == []

@@ -27,7 +27,7 @@ from specchat_launcher.server import start_server
 from specchat_launcher.spec import ServerSpec
 root = Path(sys.argv[2])
 spec = ServerSpec("0.32.0", Path(sys.argv[3]), root, root, "tiny", "127.0.0.1", int(sys.argv[4]), None, (), (), None)
-cli.start_profile = lambda name, *, root, engine, port, report: start_server(spec, root, report)
+cli.start_profile = lambda name, *, root, engine, port, hook, report: start_server(spec, root, report)
 sys.exit(cli.serve("cpu-smollm2", root, out=sys.stdout))
 """
 
@@ -92,6 +92,50 @@ def test_a_served_model_ends_tidily_with_its_command(
     assert rest.endswith("Stopped.\n")
     assert command.returncode == 0
     assert gone_within(pids, 1)
+
+
+class EndedServer:
+    """A server that runs without the hook, and has ended by the time anybody looks."""
+
+    url, model, engine_version, log_path = "http://127.0.0.1:1", "m", "0.32.0", "server.log"
+    notices = ("The server runs without the hook.",)
+
+    def __enter__(self) -> "EndedServer":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def is_running(self) -> bool:
+        return False
+
+    def exit_reason(self) -> str:
+        return "It fell."
+
+
+def test_what_is_missing_in_a_server_is_said_before_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "start_profile", lambda *_, **__: EndedServer())
+    out = io.StringIO()
+    assert cli.serve("cpu-smollm2", tmp_path, out=out) == 1
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "Note: The server runs without the hook."
+    assert "http://127.0.0.1:1" in lines[1]
+
+
+@pytest.mark.parametrize(("options", "wanted"), [((), True), (("--no-hook",), False)])
+def test_the_hook_is_loaded_unless_told_otherwise(
+    options: tuple[str, ...], wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def serve(_name: str, _root: Path, *, hook: bool, **_more: object) -> int:
+        asked.append(hook)
+        return 0
+
+    monkeypatch.setattr(cli, "serve", serve)
+    assert cli.main(["--data-dir", str(tmp_path), "serve", "cpu-smollm2", *options]) == 0
+    assert asked == [wanted]
 
 
 def _serving(port: str) -> set[int]:

@@ -1,0 +1,78 @@
+"""Starts a real engine with the hook and with the witness, as `specchat serve` would start it, plus what a test adds."""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest import mock
+
+from specchat_launcher import RunningServer, server
+from specchat_launcher.spec import ServerSpec
+from traced_asking import Server, Witness
+
+MODEL = "smollm2-135m-instruct"
+WITNESS = Path(__file__).parent / "engine" / "witness"
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A running engine."""
+
+    running: RunningServer
+    witness: Witness
+
+    def server(self, key: str | None = None) -> Server:
+        """A client for it."""
+        return Server(self.running.url, MODEL, key)
+
+    def log(self) -> str:
+        """What it has written so far."""
+        return self.running.log_path.read_text(errors="replace")
+
+
+@contextlib.contextmanager
+def watched(
+    version: str,
+    root: Path,
+    folder: Path,
+    *,
+    asynchronous: bool = False,
+    hook: bool = True,
+    flags: tuple[str, ...] = ("--max-num-seqs", "8"),
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Watched]:
+    """An engine for the length of a test.
+
+    Args:
+        version: Of the engine.
+        root: The data directory.
+        folder: The witness writes here.
+        asynchronous: Force asynchronous scheduling.
+        hook: Load the hook.
+        flags: Further arguments of the server.
+        environment: Further variables of the server.
+    """
+    record = folder / "witness.jsonl"
+    added = {"PYTHONPATH": str(WITNESS), "WITNESS_FILE": str(record), **(environment or {})}
+    if asynchronous:
+        added["WITNESS_ASYNC"] = "1"
+    build = server.server_spec
+
+    def with_witness(*args: object, **kwargs: object) -> ServerSpec:
+        spec = build(*args, **kwargs)  # type: ignore[arg-type]
+        return replace(spec, flags=spec.flags + flags, environment=(*spec.environment, *added.items()))
+
+    with (
+        mock.patch.object(server, "server_spec", with_witness),
+        server.start_profile("cpu-smollm2", root=root, engine=version, hook=hook, report=lambda _: None) as running,
+    ):
+        yield Watched(running, Witness(record))
+
+
+def is_alive(pid: int) -> bool:
+    """Does a process with this id exist?"""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
