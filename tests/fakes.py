@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from specchat.core.counters import CounterReading
 from specchat.core.errors import SpecchatError
-from specchat.core.events import ChunkArrived, Event, StreamEnded
+from specchat.core.events import ChunkArrived, Event, StepsTraced, StreamEnded, TraceEnded
 from specchat.core.server import ServedModel, ServerInfo
 from specchat.core.speculation import Channel
 from specchat.session.ports import ChatRequest
@@ -43,7 +43,7 @@ Scripted = Event | Pause | Hang | SpecchatError
 
 
 class ScriptedBackend:
-    """Answers the n-th request with the n-th script, and the requests after that with the last."""
+    """Answers the n-th request with the n-th script, and the requests after that with the last; traces likewise."""
 
     def __init__(
         self,
@@ -52,12 +52,15 @@ class ScriptedBackend:
         pieces: Mapping[int, str] | None = None,
         counters: Callable[[], CounterReading | None] = lambda: None,
         server: ServerInfo | None = None,
+        traces: Sequence[Sequence[Scripted]] = (),
     ) -> None:
         self.scripts = list(scripts) or [[]]
         self.clock = clock
         self.pieces = pieces
         self.counters = counters
         self.server = server or server_info()
+        self.traces = list(traces)
+        self.trace_keys: list[str] = []
         self.requests: list[ChatRequest] = []
         self.closed_streams = 0
         self.is_closed = False
@@ -82,6 +85,17 @@ class ScriptedBackend:
                     yield item
         finally:
             self.closed_streams += 1
+
+    async def trace(self, key: str) -> AsyncGenerator[StepsTraced | TraceEnded, None]:
+        script = self.traces[min(len(self.trace_keys), len(self.traces) - 1)] if self.traces else [Hang()]
+        self.trace_keys.append(key)
+        for item in script:
+            if isinstance(item, Pause):
+                await asyncio.sleep(item.seconds)
+            elif isinstance(item, Hang):
+                await item.released.wait()
+            elif isinstance(item, StepsTraced | TraceEnded):
+                yield item
 
     async def read_counters(self) -> CounterReading | None:
         return self.counters()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from specchat.backends.address import Address
+from specchat.backends.hook import NO_HOOK, HookAnswer, read_hook
 from specchat.backends.http_client import CONNECT_SECONDS
 from specchat.backends.http_errors import Asked, error_of_answer
 from specchat.backends.json_reading import a_dict, a_text, an_int, first_text, parse
@@ -64,7 +65,7 @@ class _Page:
 
 
 async def discover(client: "httpx2.AsyncClient", address: Address, model: str | None, asked: Asked) -> Discovery:
-    """Ask for the models, then for version and metrics, and choose the model.
+    """Ask for the models, then for version, metrics and the hook, and choose the model.
 
     Args:
         client: Any client of that server.
@@ -80,15 +81,17 @@ async def discover(client: "httpx2.AsyncClient", address: Address, model: str | 
     # The list of models decides whether there is anything to talk to, so the rest waits for it.
     listed = await _get_models(client, address, asked, model_is_known=model is not None)
     models = listed or ()
-    version_page, metrics = await asyncio.gather(
-        _get_quietly(client, f"{address.root_url}/version"), _get_quietly(client, f"{address.root_url}/metrics")
+    version_page, metrics, hook = await asyncio.gather(
+        _get_quietly(client, f"{address.root_url}/version"),
+        _get_quietly(client, f"{address.root_url}/metrics"),
+        read_hook(client, address),
     )
     name = model or (ASSUMED_MODEL if listed is None else _only_model(models, address))
     names = _metric_names(name, models) if model is not None or listed is not None else (None,)
     counters = counters_for(metrics.text, names)
     is_vllm = any(entry.owner == "vllm" for entry in models) or is_vllm_page(metrics.text or "")
     version = _version_in(version_page.text) if is_vllm or not models else None
-    draft_length = _draft_length(counters, is_vllm=is_vllm)
+    draft_length = _draft_length(counters, hook, is_vllm=is_vllm)
     server = ServerInfo(
         url=str(address),
         version=version,
@@ -96,8 +99,10 @@ async def discover(client: "httpx2.AsyncClient", address: Address, model: str | 
         model=name,
         counters=counters,
         draft_length=draft_length,
+        hook=hook.hook,
         gaps=(_UNLISTED,) * (listed is None and model is None)
-        + _gaps(address, name, metrics, counters, version, speculates=draft_length != 0),
+        + _gaps(address, name, metrics, counters, version, speculates=draft_length != 0)
+        + _hook_gaps(hook, could_have_one=is_vllm and draft_length != 0),
     )
     return Discovery(server, names, has_metrics=not metrics.final)
 
@@ -206,12 +211,14 @@ def _version_in(page: str | None) -> str | None:
     return None if said is None else one_line(said, 60)
 
 
-def _draft_length(counters: CounterReading | None, *, is_vllm: bool) -> int | None:
+def _draft_length(counters: CounterReading | None, answer: HookAnswer, *, is_vllm: bool) -> int | None:
     """k, from the number of positions that are counted; vLLM counts none exactly where it does not speculate."""
+    if counters is not None and counters.per_position:
+        return len(counters.per_position)
+    if answer.hook is not None and answer.hook.draft_length is not None:
+        return answer.hook.draft_length
     if counters is None:
         return None
-    if counters.per_position:
-        return len(counters.per_position)
     return 0 if is_vllm and not counters.speculates else None
 
 
@@ -239,3 +246,13 @@ def _gaps(
             f"vLLM 0.29 or later with {REPORT_FLAG} reports them"
         )
     return tuple(gaps)
+
+
+def _hook_gaps(answer: HookAnswer, *, could_have_one: bool) -> tuple[str, ...]:
+    """What is to be said about the hook: why it cannot be used, what of it does not work, or how to get it."""
+    if answer.problem:
+        return (answer.problem,)
+    if answer.hook is not None:
+        missing = not (answer.hook.trace and answer.hook.switch)
+        return tuple(f"the server's hook: {problem}" for problem in answer.hook.problems) if missing else ()
+    return (NO_HOOK,) if could_have_one else ()

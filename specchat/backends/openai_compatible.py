@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from specchat.backends.address import Address
 from specchat.backends.closing_notes import ClosingNotes
 from specchat.backends.discovery import counters_for, discover
+from specchat.backends.hook import HOOK_ROUTE
 from specchat.backends.http_client import CONNECT_SECONDS, checked_key, make_client
 from specchat.backends.http_errors import Asked, error_of_answer
 from specchat.backends.piece_source import PieceSource
@@ -19,11 +20,12 @@ from specchat.backends.redaction import redact
 from specchat.backends.refused_fields import to_leave_out
 from specchat.backends.reply_reader import ReplyReader
 from specchat.backends.request_body import can_leave_out, loss_note, request_body
+from specchat.backends.trace_reader import read_trace
 from specchat.backends.transport_errors import unreachable
 from specchat.backends.unpacking import DamagedData, Unpacker
 from specchat.core.counters import CounterReading
 from specchat.core.errors import ConfigurationError, FieldRefused, SpecchatError, StreamBroken
-from specchat.core.events import Event, NoteAdded, StreamEnded
+from specchat.core.events import Event, NoteAdded, StepsTraced, StreamEnded, SwitchRefused, TraceEnded
 from specchat.core.harmless import one_line
 from specchat.core.server import ServerInfo
 from specchat.session.ports import ChatRequest
@@ -37,6 +39,8 @@ _LINGER_SECONDS = 5.0
 """How long usage and reports may follow the finish reason; some servers never close."""
 _DRAIN_SECONDS = 0.2
 """How long the end of the body may follow `[DONE]`, so that the connection can be used again."""
+_FOR_HOOK = "vllm_xargs"
+"""The field that carries what the server hook is asked for."""
 _NO_KEY = "none"
 """The SDK insists on a key; the header guard removes it."""
 
@@ -119,6 +123,9 @@ class OpenAICompatibleBackend:
             raise ConfigurationError("No model was chosen.", "Name one with --model.")
         sdk = await self._sdk_now()
         left_out = set(self._left_out)
+        if _FOR_HOOK in left_out:
+            for event in _unhooked(request):
+                yield event
         while True:
             body = request_body(request, self._model, left_out)
             reader = ReplyReader(self._asked())
@@ -133,12 +140,21 @@ class OpenAICompatibleBackend:
                 left_out.update(fields)
                 for note in filter(None, map(loss_note, fields)):
                     yield NoteAdded(note)
+                for event in _unhooked(request) if _FOR_HOOK in fields else ():
+                    yield event
             else:
                 break
         self._left_out = left_out
         for note in self._notes.after(reader.chunks, self._server, left_out):
             yield NoteAdded(note)
         yield StreamEnded(self._clock(), reader.done)
+
+    async def trace(self, key: str) -> AsyncGenerator[StepsTraced | TraceEnded, None]:
+        """The trace of the request that has this key, as it happens. Never raises."""
+        url = f"{self._address.api_url}/{HOOK_ROUTE}/trace/{key}"
+        async with aclosing(read_trace(self._http_now, url, key=self._key)) as events:
+            async for event in events:
+                yield event
 
     async def read_counters(self) -> CounterReading | None:
         """Read the server's counters for the model; None where there are none to read. Never raises."""
@@ -277,3 +293,13 @@ class OpenAICompatibleBackend:
         # Its resources are imported as they are first asked for.
         _ = sdk.chat.completions.with_streaming_response
         return sdk
+
+
+def _unhooked(request: ChatRequest) -> list[Event]:
+    """What a reply loses where the server takes no wishes for its hook."""
+    events: list[Event] = []
+    if request.limit is not None:
+        events.append(SwitchRefused("speculation was not switched: the reply has what the server does by itself"))
+    if request.trace_key is not None:
+        events.append(TraceEnded(None))
+    return events

@@ -27,6 +27,9 @@ KNOWN_FIELDS = (
     "chat_template",
     "continue_final_message",
     "add_generation_prompt",
+    "vllm_xargs",
+    "specchat_trace",
+    "specchat_k",
 )
 """Names that a refusal may blame. `max_completion_tokens` is what `max_tokens` is sent as where that is refused."""
 
@@ -35,6 +38,8 @@ _INSIDE = {
     "include_usage": "stream_options",
     # vLLM with a Mistral tokenizer says "chat_template is not supported" to this field.
     "chat_template": "chat_template_kwargs",
+    "specchat_trace": "vllm_xargs",
+    "specchat_k": "vllm_xargs",
 }
 """Fields of fields: only the outer one can be left out."""
 

@@ -20,6 +20,7 @@ _LOSSES = {
     "repetition_penalty": "its own value is used",
     "chat_template_kwargs": "the model thinks, or does not, as it was set up to",
     "max_completion_tokens": "the reply ends where the server ends it",
+    "vllm_xargs": "no trace can be had, and speculation cannot be switched for one reply",
 }
 """Fields that a reply can do without. Those that ask for a continuation are none: it would be another reply."""
 
@@ -54,11 +55,18 @@ def request_body(request: ChatRequest, model: str, left_out: Collection[str] = (
         # vLLM's names. With a generation prompt the message would be closed and a new one begun.
         "continue_final_message": True if request.continues else None,
         "add_generation_prompt": False if request.continues else None,
+        "vllm_xargs": _for_hook(request),
     }
     for name, other in _REPLACEMENTS.items():
         if name in left_out and other not in left_out:
             fields[other] = fields.get(name)
     return {name: value for name, value in fields.items() if value is not None and name not in left_out}
+
+
+def _for_hook(request: ChatRequest) -> dict[str, object] | None:
+    """What the specchat hook in the server is asked for; None where that is nothing."""
+    wanted = {"specchat_trace": request.trace_key, "specchat_k": request.limit}
+    return {name: value for name, value in wanted.items() if value is not None} or None
 
 
 def _thinking(model: str, *, on: bool) -> dict[str, object]:

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import TextIO
 
 from rich.console import Console
@@ -32,34 +33,53 @@ def run_ask(
     *,
     as_json: bool,
     idle_limit_seconds: float,
+    proposals: bool = False,
+    limit: int | None = None,
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Ask once and print; returns the exit code: 0 for a complete reply, 1 for a failure, 130 if stopped."""
-    return asyncio.run(
-        _ask(
-            connection,
-            prompt,
-            as_json=as_json,
-            idle_limit=idle_limit_seconds,
-            out=out or sys.stdout,
-            err=err or sys.stderr,
-        )
-    )
+    """Ask once and print; returns the exit code: 0 for a complete reply, 1 for a failure, 130 if stopped.
+
+    Args:
+        connection: Where to ask.
+        prompt: What.
+        as_json: Print one JSON object instead of the text.
+        idle_limit_seconds: Give up after so long a silence.
+        proposals: Show rejected proposals, where the server tells them.
+        limit: At most so many proposals a step: 0 is off, None is what the server does by itself.
+        out: Gets the answer; stdout if None.
+        err: Gets everything about it; stderr if None.
+    """
+    asking = _ask(connection, prompt, _Wishes(idle_limit_seconds, limit, as_json, proposals), out or sys.stdout)
+    turn = asyncio.run(asking)
+    return _tell(turn, as_json=as_json, proposals=proposals, out=out or sys.stdout, err=err or sys.stderr)
 
 
-async def _ask(
-    connection: Connection, prompt: str, *, as_json: bool, idle_limit: float, out: TextIO, err: TextIO
-) -> int:
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    idle_limit: float
+    limit: int | None
+    as_json: bool
+    proposals: bool
+
+
+async def _ask(connection: Connection, prompt: str, wishes: _Wishes, out: TextIO) -> Turn:
     try:
         async with open_session(connection) as session:
-            turn = await _stream(session, connection, prompt, as_json=as_json, idle_limit=idle_limit, out=out)
+            session.set_speculation(wishes.limit)
+            return await _stream(session, connection, prompt, wishes, out)
     except SpecchatError as error:
-        turn = _never_begun(connection, prompt, error)
+        return _never_begun(connection, prompt, error)
+
+
+def _tell(turn: Turn, *, as_json: bool, proposals: bool, out: TextIO, err: TextIO) -> int:
+    """Print what there is to say after the text; returns the exit code."""
     if as_json:
         out.write(json.dumps(reply_object(turn), indent=1) + "\n")
     else:
-        _say(err, *note_lines(turn.reply))
+        _say(err, *note_lines(turn, proposals=proposals))
+        if proposals and not out.isatty():
+            _say(err, "note: in a pipe the answer alone is printed; --json holds the proposals")
     if turn.reply.error is not None:
         err.write(failure_line(turn.reply.error) + "\n")
         return 1
@@ -68,19 +88,18 @@ async def _ask(
     return _INTERRUPTED if turn.reply.outcome is Outcome.STOPPED else 0
 
 
-async def _stream(
-    session: ChatSession, connection: Connection, prompt: str, *, as_json: bool, idle_limit: float, out: TextIO
-) -> Turn:
+async def _stream(session: ChatSession, connection: Connection, prompt: str, wishes: _Wishes, out: TextIO) -> Turn:
     loop = asyncio.get_running_loop()
     with _stop_on_signals(loop, session.stop):
-        if as_json:
+        if wishes.as_json:
             show: PlainReply | LiveReply | nullcontext[None] = nullcontext()
         elif out.isatty():
-            show = LiveReply(out, load_theme(connection.settings.theme, theme_directories()))
+            theme = load_theme(connection.settings.theme, theme_directories())
+            show = LiveReply(out, theme, proposals=wishes.proposals)
         else:
             show = PlainReply(out)
         with show as view:
-            async for _ in session.ask(prompt, idle_limit_seconds=idle_limit):
+            async for _ in session.ask(prompt, idle_limit_seconds=wishes.idle_limit):
                 if view is not None:
                     view.update(session.conversation.turns[-1].reply)
     return session.conversation.turns[-1]

@@ -135,12 +135,16 @@ def ask(
     seed: options.Seed = None,
     stop: options.Stop = None,
     system: options.System = None,
+    speculation: options.Speculation = None,
     theme: options.Theme = None,
     profile: Annotated[
         str | None, typer.Option("--profile", help="Start this local server around the question: cpu-smollm2.")
     ] = None,
     engine: options.Engine = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/reply-schema.md).")] = False,
+    proposals: Annotated[
+        bool, typer.Option("--proposals", help="Show rejected proposals at their place, struck through.")
+    ] = False,
     idle_limit: Annotated[
         float, typer.Option("--idle-limit", min=1, help="Give up after so many silent seconds.")
     ] = 300,
@@ -153,10 +157,13 @@ def ask(
         url=url, model=model, api_key=api_key, api_key_file=api_key_file, ca_file=ca_file, insecure=insecure,
         max_tokens=max_tokens, temperature=temperature, top_p=top_p, seed=seed, system=system, theme=theme,
     )  # fmt: skip
+    limit = options.speculation_limit(speculation)
     text = _prompt_text(prompt)
     with _server_around(profile, engine, typed):
         connection = connection_from(typed, stop=tuple(map(readable, stop or ())), openai_key_confirmed=openai_key)
-        code = run_ask(connection, text, as_json=as_json, idle_limit_seconds=idle_limit)
+        code = run_ask(
+            connection, text, as_json=as_json, proposals=proposals, limit=limit, idle_limit_seconds=idle_limit
+        )
     raise typer.Exit(code)
 
 
@@ -164,6 +171,7 @@ def ask(
 def demo(
     engine: options.Engine = None,
     baseline: Annotated[bool, typer.Option("--baseline", help="Start a second server without speculation.")] = False,
+    no_hook: options.NoHook = False,
     prompt: Annotated[str | None, typer.Option("--prompt", help="What the chat opens with; '' for nothing.")] = None,
     max_tokens: options.MaxTokens = None,
     temperature: options.Temperature = None,
@@ -175,7 +183,7 @@ def demo(
 
     _require_terminal()
     typed = options.typed(max_tokens=max_tokens, temperature=temperature, theme=theme, export_dir=export_dir)
-    raise typer.Exit(run_demo(typed, engine=engine, baseline=baseline, opening_prompt=prompt))
+    raise typer.Exit(run_demo(typed, engine=engine, baseline=baseline, hook=not no_hook, opening_prompt=prompt))
 
 
 @app.command()
@@ -183,11 +191,32 @@ def serve(
     profile: Annotated[str, typer.Argument(help="cpu-smollm2, or cpu-smollm2-baseline without speculation.")],
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="A free one if not given.")] = None,
     engine: options.Engine = None,
+    no_hook: options.NoHook = False,
 ) -> None:
     """Run a local server in the foreground, on 127.0.0.1, until Ctrl-C."""
     from specchat.cli.local import run_serve
 
-    run_serve(profile, port=port, engine=engine)
+    run_serve(profile, port=port, engine=engine, hook=not no_hook)
+
+
+@app.command()
+def doctor(
+    url: options.Url = None,
+    model: options.Model = None,
+    api_key: options.ApiKey = None,
+    api_key_file: options.ApiKeyFile = None,
+    openai_key: options.OpenAIKey = False,
+    ca_file: options.CaFile = None,
+    insecure: options.Insecure = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a server can tell, what it lacks and how to get it; asks it for one reply of 16 tokens at most."""
+    from specchat.cli.doctor import run_doctor
+
+    typed = options.typed(
+        url=url, model=model, api_key=api_key, api_key_file=api_key_file, ca_file=ca_file, insecure=insecure,
+    )  # fmt: skip
+    raise typer.Exit(run_doctor(typed, openai_key_confirmed=openai_key, as_json=as_json, out=sys.stdout))
 
 
 @engine_app.command("list")

@@ -10,8 +10,11 @@ from rich.text import Text
 
 from specchat.core.harmless import harmless
 from specchat.core.reply import Reply
-from specchat.core.speculation import Channel
+from specchat.core.speculation import Channel, Origin
 from specchat.theming import Theme, depth_of, look_of
+
+_TARGET_S_OWN = {Origin.CORRECTION, Origin.BONUS}
+"""Origins of the token that ends a step: what was rejected stood at its place."""
 
 
 class PlainReply:
@@ -44,7 +47,15 @@ class PlainReply:
 class LiveReply:
     """The reply in colour: its tail while it grows, then the whole in its final colours."""
 
-    def __init__(self, out: TextIO, theme: Theme) -> None:
+    def __init__(self, out: TextIO, theme: Theme, *, proposals: bool = False) -> None:
+        """Draw nothing yet.
+
+        Args:
+            out: The terminal.
+            theme: Gives the colours.
+            proposals: Show rejected proposals too?
+        """
+        self._proposals = proposals
         self._console = Console(file=out)
         depth = depth_of(self._console.color_system, no_color=self._console.no_color)
         self._styles = origin_styles(theme.at(depth))
@@ -58,14 +69,17 @@ class LiveReply:
     def update(self, reply: Reply) -> None:
         """Show the reply as it stands now."""
         self._reply = reply
-        self._live.update(self._tail(coloured(reply, self._styles)))
+        self._live.update(self._tail(self._drawn(reply)))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.stop()
         if self._reply is not None:
-            self._console.print(coloured(self._reply, self._styles))
+            self._console.print(self._drawn(self._reply))
+
+    def _drawn(self, reply: Reply) -> Text:
+        return coloured(reply, self._styles, proposals=self._proposals)
 
     def _tail(self, text: Text) -> Text:
         """As many of the last lines as the terminal shows; a taller live region could not be erased."""
@@ -78,16 +92,19 @@ def origin_styles(theme: Theme) -> dict[str, str]:
     return {name: look.style for name, look in theme.looks.items()}
 
 
-def coloured(reply: Reply, styles: Mapping[str, str]) -> Text:
+def coloured(reply: Reply, styles: Mapping[str, str], *, proposals: bool = False) -> Text:
     """The reply's text, each token in the style of its origin.
 
     Args:
         reply: As it stands.
         styles: Of `origin_styles`.
+        proposals: Put what each step's draft proposed in vain, struck through, before the target's own word.
     """
     text = Text()
     channel: Channel | None = None
     for token in reply.tokens:
+        if proposals and token.label.origin in _TARGET_S_OWN and token.label.step is not None:
+            text.append(_rejected(reply, token.label.step), "strike dim")
         if token.channel is Channel.TOOL or not token.text:
             continue
         if channel is not None and channel is not token.channel:
@@ -96,3 +113,10 @@ def coloured(reply: Reply, styles: Mapping[str, str]) -> Text:
         style = styles[look_of(token.label)]
         text.append(harmless(token.text).expandtabs(4), f"{style} dim" if channel is Channel.REASONING else style)
     return text
+
+
+def _rejected(reply: Reply, step: int) -> str:
+    """The texts of a step's rejected proposals on one line; an id whose text nobody told stands as a number."""
+    texts = ((reply.text_of_proposal(token_id), token_id) for token_id in reply.steps[step].rejected)
+    told = "".join(f"<{token_id}>" if text is None else text for text, token_id in texts)
+    return harmless(told.replace("\n", "⏎").replace("\t", "⇥"))

@@ -78,7 +78,9 @@ class PhaseDisplay:
                 self._progress.update(task, total=1.0, completed=1.0)
 
 
-def run_demo(typed: dict[str, Any], *, engine: str | None, baseline: bool, opening_prompt: str | None) -> int:
+def run_demo(
+    typed: dict[str, Any], *, engine: str | None, baseline: bool, hook: bool, opening_prompt: str | None
+) -> int:
     """Start the CPU server, chat, and stop the server however the chat ends; returns the exit code.
 
     Raises:
@@ -86,7 +88,10 @@ def run_demo(typed: dict[str, Any], *, engine: str | None, baseline: bool, openi
     """
     typed.setdefault("temperature", 0.0)
     typed.setdefault("max_tokens", _DEMO_MAX_TOKENS)
-    with local_server(DEMO_PROFILE, engine) as url, local_server(_baseline(baseline), engine) as baseline_url:
+    with (
+        local_server(DEMO_PROFILE, engine, hook=hook) as url,
+        local_server(_baseline(baseline), engine) as baseline_url,
+    ):
         typed["url"], typed["model"] = url, None
         if baseline_url is not None:
             typed["baseline_url"] = baseline_url
@@ -94,14 +99,14 @@ def run_demo(typed: dict[str, Any], *, engine: str | None, baseline: bool, openi
         return asyncio.run(run_app(connection_from(typed), opening_prompt=prompt, remember_server=False))
 
 
-def run_serve(profile: str, *, port: int | None, engine: str | None) -> None:
+def run_serve(profile: str, *, port: int | None, engine: str | None, hook: bool) -> None:
     """Run a local server until Ctrl-C or until it ends.
 
     Raises:
         SpecchatError: If it cannot start, or ends by itself.
     """
     console = Console(stderr=True)
-    with signals_as_interrupt(), _started(profile, engine, port) as server:
+    with signals_as_interrupt(), _started(profile, engine, port, hook=hook) as server:
         print(f"{server.model} is served at {server.url} (vLLM {server.engine_version}); Ctrl-C stops it.", flush=True)
         console.print(f"Log: {server.log_path}", style="dim", highlight=False, soft_wrap=True)
         try:
@@ -114,22 +119,27 @@ def run_serve(profile: str, *, port: int | None, engine: str | None) -> None:
 
 
 @contextmanager
-def local_server(profile: str | None, engine: str | None) -> Iterator[str | None]:
+def local_server(profile: str | None, engine: str | None, *, hook: bool = True) -> Iterator[str | None]:
     """The URL of a local server that runs while this is open; None without a profile."""
     if profile is None:
         yield None
         return
-    with _started(profile, engine, None) as server:
+    with _started(profile, engine, None, hook=hook) as server:
         yield server.url
 
 
 @contextmanager
-def _started(profile: str, engine: str | None, port: int | None) -> Iterator[RunningServer]:
+def _started(profile: str, engine: str | None, port: int | None, *, hook: bool) -> Iterator[RunningServer]:
+    console = Console(stderr=True)
     with _translated():
-        with signals_as_interrupt(), PhaseDisplay(Console(stderr=True)) as display:
-            server = start_profile(profile, root=data_directory(), engine=engine, port=port, report=display.report)
+        with signals_as_interrupt(), PhaseDisplay(console) as display:
+            server = start_profile(
+                profile, root=data_directory(), engine=engine, port=port, hook=hook, report=display.report
+            )
             display.finish()
         with server:
+            for notice in server.notices:
+                console.print(f"note: {notice}", highlight=False, markup=False, soft_wrap=True)
             yield server
 
 

@@ -7,6 +7,7 @@ from specchat.core.harmless import one_line
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import ReplyFigures, figures_of
 from specchat.core.speculation import Evidence
+from specchat.core.switch_meaning import meaning_of
 
 _CUTS = {"length": ", cut by max tokens", "content_filter": ", cut by a content filter"}
 _EVIDENCE = {
@@ -34,13 +35,31 @@ def summary_line(turn: Turn) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def note_lines(reply: Reply) -> list[str]:
-    """What else the reader should know, a line each."""
+def note_lines(turn: Turn, *, proposals: bool = False) -> list[str]:
+    """What else the reader should know, a line each.
+
+    Args:
+        turn: Ended.
+        proposals: Were rejected proposals asked for?
+    """
+    reply, meaning = turn.reply, meaning_of(turn.reply, turn.server)
     lines = [f"note: {one_line(note)}" for note in reply.notes]
+    if meaning is not None and reply.has_ids:
+        lines.append(f"note: speculation {one_line(meaning.sentence)}")
+    if proposals and reply.has_ids and not any(step.proposed is not None for step in reply.steps):
+        lines.append(f"note: {_no_proposals(turn)}")
     lines += [f"tool call: {one_line(f'{call.name}({call.arguments})')}" for call in reply.tool_calls.values()]
     if reply.reasoning:
         lines.append(f"note: the reply holds {len(reply.reasoning)} characters of thinking; --json shows them")
     return lines
+
+
+def _no_proposals(turn: Turn) -> str:
+    if turn.reply.speculation.is_off:
+        return "there are no proposals to show, since speculation was off"
+    if turn.server.hook is None:
+        return "there are no proposals to show: this server has no specchat hook, which alone tells them"
+    return "there are no proposals to show: the server's hook told none for this reply"
 
 
 def failure_line(error: SpecchatError) -> str:
@@ -58,6 +77,8 @@ def _count(figures: ReplyFigures, reply: Reply) -> str:
 
 def _speculation(turn: Turn, figures: ReplyFigures) -> str:
     if figures.acceptance_length is None:
+        if turn.reply.speculation.is_off:
+            return "speculation off"
         if turn.server.speculates is False:
             return "no speculation"
         if turn.reply.live.merges_proven or (turn.reply.check and turn.reply.check.verdict is Verdict.DIFFERS):
@@ -67,4 +88,6 @@ def _speculation(turn: Turn, figures: ReplyFigures) -> str:
     rate = "" if figures.acceptance_rate is None else f", {figures.acceptance_rate:.0%} accepted"
     warning = "; nothing was accepted: is it the right draft?" if figures.accepted == 0 and figures.steps else ""
     steps = "1 step" if figures.steps == 1 else f"{figures.steps} steps"
-    return f"acceptance length {figures.acceptance_length:.2f} in {steps}{rate} ({source}{warning})"
+    limit = turn.reply.speculation.limit
+    most = "" if limit is None else f" of at most {limit} proposal{'s' * (limit != 1)}"
+    return f"acceptance length {figures.acceptance_length:.2f} in {steps}{most}{rate} ({source}{warning})"

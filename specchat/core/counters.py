@@ -99,16 +99,18 @@ def check_steps(
     output_tokens: int,
     ended_by_engine: bool,
     merges_proven: int = 0,
+    traced: bool = False,
 ) -> CounterCheck:
-    """Compare the steps that the chunks showed with the movement of the counters.
+    """Compare the steps that the chunks or a trace showed with the movement of the counters.
 
     Args:
         before: The reading before the request was sent.
         after: The reading after its end.
-        steps: The steps counted from chunks.
+        steps: The steps counted from chunks, or traced.
         output_tokens: Ids that arrived.
         ended_by_engine: False where the front end or the client ended the reply (a stop string, an abort).
         merges_proven: Chunks that held several steps for certain.
+        traced: Do the steps come from the server hook? It counts what lies past the end, so nothing may be in excess.
     """
     moved = None if before is None or after is None else after.since(before)
     if before is None or moved is None or moved.drafts is None or moved.drafted is None or moved.accepted is None:
@@ -125,13 +127,17 @@ def check_steps(
     accepted = sum(step.accepted for step in drafted_steps)
     excess = moved.accepted - accepted
     equal = moved.drafts == len(drafted_steps) and moved.drafted == drafted and not merges_proven
-    if equal and 0 <= excess <= (k or moved.drafted):
+    if equal and 0 <= excess <= (0 if traced else k or moved.drafted):
         checked = CounterCheck(Verdict.AGREES, moved.drafts, moved.drafted, moved.accepted, excess)
         behind = f", {excess - 1} accepted past the end" if excess > 1 else ""
         return _says(checked, Verdict.AGREES, f"the server's counters agree: {moved.drafts} steps{behind}")
     if not ended_by_engine:
         text = f"ended from outside the engine, which counted {moved.drafts} steps for {len(drafted_steps)} seen"
         return _says(seen, Verdict.NOT_COMPARABLE, text)
+    if traced:
+        ours, theirs = (len(drafted_steps), drafted, accepted), (moved.drafts, moved.drafted, moved.accepted)
+        text = "the server counted {} steps, {} drafted, {} accepted; its trace has {}, {}, {}".format(*theirs, *ours)
+        return _says(seen, Verdict.DIFFERS, text)
     text = f"the server counted {moved.drafts} steps, its chunks showed {len(drafted_steps)}: it merged chunks"
     return _says(seen, Verdict.DIFFERS, text)
 

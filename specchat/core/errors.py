@@ -10,6 +10,7 @@ SpecchatError
 │   ├── PromptTooLong         the context is smaller than the prompt and what was asked for
 │   └── FieldRefused          the server does not know a field of the request
 ├── NothingToRepeat           no reply that could be asked again or continued now
+├── CannotSwitch              speculation cannot be switched so here
 └── StreamBroken              the reply began and did not come to its end
 """
 
@@ -91,6 +92,10 @@ class FieldRefused(ServerRefused):
 
 class NothingToRepeat(SpecchatError):
     """There is no reply that could be replaced or continued now."""
+
+
+class CannotSwitch(SpecchatError):
+    """Speculation cannot be switched as asked: the message says what is possible."""
 
 
 class StreamBroken(SpecchatError):

@@ -134,6 +134,14 @@ class TraceEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchRefused:
+    """The server took no limit of proposals: it speculates as it does by itself."""
+
+    why: str
+    """A sentence for the reader."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamEnded:
     """The stream came to its end without an error; `done` says whether `[DONE]` was seen."""
 
@@ -152,5 +160,6 @@ Event = (
     | PiecesUnavailable
     | StepsTraced
     | TraceEnded
+    | SwitchRefused
     | StreamEnded
 )

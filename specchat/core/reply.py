@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import compress
-from operator import is_
 
-from specchat.core.counters import CounterCheck, Verdict
+from specchat.core.counters import CounterCheck
 from specchat.core.errors import SpecchatError
 from specchat.core.events import (
     ChunkArrived,
@@ -21,15 +20,17 @@ from specchat.core.events import (
     SpeculationReported,
     StepsTraced,
     StreamEnded,
+    SwitchRefused,
+    ToolCallPart,
     TraceEnded,
     UsageReported,
 )
 from specchat.core.leaked_thinking import LeakedThinking
 from specchat.core.live_steps import LiveSteps
-from specchat.core.overlay import Unclosed, lay_over
 from specchat.core.pieces import TextAligner
-from specchat.core.speculation import Channel, Evidence, Label, Origin, Step, Token
-from specchat.core.step_labels import Kind, kinds_of, origins_of
+from specchat.core.speculation import Channel, Evidence, Label, Step, Token
+from specchat.core.step_labels import Kind, kinds_of
+from specchat.core.step_sources import StepSources
 from specchat.core.step_tally import StepTally
 from specchat.core.switching import Speculation
 from specchat.core.timing import ReplyClock
@@ -56,6 +57,11 @@ class ToolCall:
     name: str = ""
     arguments: str = ""
 
+    def add(self, part: ToolCallPart) -> None:
+        """Join another part."""
+        self.id, self.name = self.id or part.id, self.name + part.name
+        self.arguments += part.arguments
+
 
 @dataclass(slots=True)
 class Reply:
@@ -67,9 +73,10 @@ class Reply:
     pieces_expected: bool = False
     """Will somebody send PiecesLearned?"""
     speculating: bool | None = None
-    """Was this reply asked of the speculating server? None where there is only one."""
+    """True for a reply with all the speculation that the server has, False for one with none, None for what lies
+    between and where speculation cannot be switched: nothing is compared there."""
     speculation: Speculation = field(default_factory=Speculation)
-    """How much of it was asked for, and how."""
+    """How much of it was asked for, and how; what the server does by itself where it refused to be switched."""
     model: str | None = None
     request_id: str | None = None
     outcome: Outcome = Outcome.RUNNING
@@ -84,19 +91,12 @@ class Reply:
     tool_calls: dict[int, ToolCall] = field(default_factory=dict)
     done_seen: bool = False
     has_ids: bool = False
-    steps_are_reported: bool = False
-    """Were the server's arrays laid over the ids?"""
-    trace: Trace | None = None
-    """What the server hook saw; None where it sent nothing."""
     trace_ended: TraceEnded | None = None
     """How the trace ended; None before, and where none was asked for."""
     clock: ReplyClock = field(init=False)
-    live: LiveSteps = field(init=False)
+    sources: StepSources = field(init=False)
+    """Where steps and origins come from."""
     aligner: TextAligner = field(init=False)
-    steps: list[Step] = field(init=False)
-    live_guess_accuracy: float | None = None
-    """Share of the decided tokens whose live origin was right; None before something better than chunks arrived."""
-    _labels: Sequence[Label] = field(init=False)
     _ordinals: "array[int]" = field(default_factory=lambda: array("q"))
     """For each token, how many ids there are up to and with it."""
     _tally: StepTally = field(init=False)
@@ -104,10 +104,8 @@ class Reply:
 
     def __post_init__(self) -> None:
         self.clock = ReplyClock(self.sent_at)
-        self.live = LiveSteps(self.draft_length)
+        self.sources = StepSources(self.draft_length)
         self.aligner = TextAligner(by_token=self.pieces_expected)
-        self.steps = self.live.steps
-        self._labels = self.live.labels
         self._tally = StepTally(self.steps)
 
     # -- reading --------------------------------------------------------------------------------------------------
@@ -119,7 +117,7 @@ class Reply:
 
     def _view(self) -> TokenView:
         self._count_ids()
-        return TokenView(self.aligner, self._ordinals, self._labels)
+        return TokenView(self.aligner, self._ordinals, self.labels)
 
     def label_of(self, index: int) -> Label:
         """What is known of the origin of the token at `index`; UNKNOWN where there is none."""
@@ -144,8 +142,8 @@ class Reply:
     def kinds(self, first: int = 0) -> set[Kind]:
         """Origin and draft position of all tokens from index `first` on that have a text."""
         tokens, ids = self.tokens, self.aligner.ids
-        if self._ordinals and self._ordinals[-1] == len(ids) == len(tokens) == len(self._labels):
-            return set(compress(kinds_of(self._labels, first), (text for _, text in self.rows[first:])))
+        if self._ordinals and self._ordinals[-1] == len(ids) == len(tokens) == len(self.labels):
+            return set(compress(kinds_of(self.labels, first), (text for _, text in self.rows[first:])))
         found = (token for token in tokens[first:] if token.text)
         return {(token.label.origin, token.label.position) for token in found}
 
@@ -159,14 +157,44 @@ class Reply:
             self._ordinals.append(ordinal)
 
     @property
+    def live(self) -> LiveSteps:
+        """What the chunks show."""
+        return self.sources.live
+
+    @property
+    def trace(self) -> Trace | None:
+        """What the server hook saw; None where it sent nothing."""
+        return self.sources.trace
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps so far, from the best source there is."""
+        return self.sources.steps
+
+    @property
     def labels(self) -> Sequence[Label]:
         """What is known of each id's origin, from the best source there is."""
-        return self._labels
+        return self.sources.labels
 
     @property
     def is_traced(self) -> bool:
         """Do the steps come from the server hook, and fit?"""
-        return self.trace is not None and self.steps is self.trace.steps
+        return self.sources.evidence is Evidence.TRACED
+
+    @property
+    def steps_are_reported(self) -> bool:
+        """Were the server's arrays laid over the ids?"""
+        return self.sources.evidence is Evidence.REPORTED
+
+    @property
+    def steps_are_exact(self) -> bool:
+        """Do the steps come from the server itself, traced or reported, and not from chunks?"""
+        return self.sources.evidence is not Evidence.INFERRED
+
+    @property
+    def live_guess_accuracy(self) -> float | None:
+        """Share of the decided tokens whose live origin was right; None before something better had the last word."""
+        return self.sources.live_guess_accuracy
 
     def text_of_proposal(self, token_id: int) -> str | None:
         """The text of an id that the draft proposed; None where nobody told it."""
@@ -225,6 +253,8 @@ class Reply:
                 changed = self.aligner.give_up_pieces()
             case StepsTraced():
                 changed = self._add_traced(event)
+            case TraceEnded():
+                changed = self._end_of_trace(event)
             case _:
                 self._add_fact(event)
         return changed
@@ -243,10 +273,9 @@ class Reply:
                 self.model = event.model or self.model
             case NoteAdded():
                 self.note(event.text)
-            case TraceEnded():
-                self.trace_ended = event
-                if event.why:
-                    self.note(event.why)
+            case SwitchRefused():
+                self.speculation, self.speculating = Speculation(), None
+                self.note(event.why)
             case StreamEnded():
                 self.done_seen = self.done_seen or event.done
 
@@ -265,30 +294,19 @@ class Reply:
         self.aligner.finish(cut_off=cut_off)
         if not self.aligner.matches:
             self.note("the tokens' own texts do not add up to the streamed text, so pieces may sit beside their token")
-        traced, reported = self._end_trace(), self._lay_over_report()
-        if traced or reported:
-            changed = 0
-        if self.live.merges_proven and not (self.steps_are_reported or self.is_traced):
-            chunks = "one chunk" if self.live.merges_proven == 1 else f"{self.live.merges_proven} chunks"
-            self.note(f"{chunks} held more than one step: the server merged them")
+        laid, notes = self.sources.end(self.reported, ended_by_engine=self.ended_by_engine)
+        for note in notes:
+            self.note(note)
+        changed = 0 if laid else changed
+        if self.live.merges_proven and not self.steps_are_exact:
+            self.note(f"{_chunks(self.live.merges_proven)} held more than one step: the server merged them")
         self._compare_usage()
         return changed
 
     def apply_check(self, check: CounterCheck) -> int | None:
         """Take the counters' verdict; it tells whether the last token was the draft's. Returns the first change."""
         self.check = check
-        if self.steps_are_reported or self.is_traced:
-            return None
-        if check.verdict is not Verdict.AGREES or not check.excess or not self.steps:
-            return None
-        last = self.steps[-1]
-        accepted = last.accepted + check.excess
-        if not last.is_drafted or (last.drafted is not None and accepted > last.drafted):
-            return None
-        # Proposals accepted past the end mean that the step's last emitted token was a kept proposal as well.
-        self.steps[-1] = Step(last.drafted, accepted, last.emitted, last.evidence)
-        self.live.labels[-1] = Label(Origin.ACCEPTED, last.emitted, len(self.steps) - 1, Evidence.INFERRED)
-        return max(0, len(self.aligner.rows) - 2)
+        return max(0, len(self.aligner.rows) - 2) if self.sources.settle_last(check) else None
 
     def _add_chunk(self, event: ChunkArrived) -> int | None:
         self.finish_reason = self.finish_reason or event.finish_reason
@@ -296,26 +314,29 @@ class Reply:
         ids = event.token_ids or ()
         spans = [part for channel, text in event.spans for part in self._route(channel, text)]
         self.clock.add(event.at, len(ids), spoke=bool(ids or event.spans or event.tool_calls))
+        relabelled = None
         if ids:
             self.has_ids = True
-            guesses = self.live.add_chunk(len(ids))
-            if self.trace is not None:
-                self.trace.add_ids(ids, guesses)
-                self._follow_trace()
+            before = len(self.live.labels)
+            first = self.sources.add_ids(ids)
+            relabelled = self._row_of(first) if first < before else None
         if event.tool_calls:
-            return self._add_tool_calls(event, spans, ids)
-        if not ids and not spans:
-            return None
-        return self.aligner.add_chunk(spans, ids)
+            changed: int | None = self._add_tool_calls(event, spans, ids)
+        else:
+            changed = self.aligner.add_chunk(spans, ids) if ids or spans else None
+        return changed if relabelled is None or changed is None else min(changed, relabelled)
+
+    def _row_of(self, ordinal: int) -> int:
+        """Index of the token that has the reply's id number `ordinal`."""
+        self._count_ids()
+        return bisect_left(self._ordinals, ordinal + 1)
 
     def _route(self, channel: Channel, text: str) -> list[tuple[Channel, str]]:
         return self._thinking.route(text) if channel is Channel.CONTENT else [(channel, text)]
 
     def _add_tool_calls(self, event: ChunkArrived, spans: list[tuple[Channel, str]], ids: tuple[int, ...]) -> int:
         for part in event.tool_calls:
-            call = self.tool_calls.setdefault(part.index, ToolCall())
-            call.id, call.name = call.id or part.id, call.name + part.name
-            call.arguments += part.arguments
+            self.tool_calls.setdefault(part.index, ToolCall()).add(part)
         text = "".join(part.name + part.arguments for part in event.tool_calls)
         return self.aligner.add_tool_chunk(text, ids, spans)
 
@@ -326,69 +347,16 @@ class Reply:
             self.clock.count(grown)
         self.usage = event
 
-    def _lay_over_report(self) -> bool:
-        report = self.reported
-        if report is not None and report.contradiction:
-            self.note(f"the server's report contradicts itself: {report.contradiction}")
-        if self.is_traced:
-            self._compare_report()
-            return False
-        if report is None or report.per_step_accepted is None or report.per_step_drafted is None or not self.has_ids:
-            return False
-        laid = lay_over(self.live.chunk_sizes, report.per_step_accepted, report.per_step_drafted)
-        if isinstance(laid, Unclosed):
-            self.note(f"the server's step report does not close: {laid.reason}")
-            return False
-        if laid.undecided:
-            self.note(f"the origin of {laid.undecided} tokens cannot be told: steps without a draft lie among them")
-        self.steps_are_reported = True
-        self.steps, self._labels = laid.steps, laid.labels
-        self.live_guess_accuracy = _agreement(self.live.labels, laid.labels)
-        return True
-
     def _add_traced(self, event: StepsTraced) -> int | None:
-        if self.trace is None:
-            self.trace = Trace()
-            ids = [token_id for token_id in self.aligner.ids if token_id is not None]
-            self.trace.add_ids(ids, self.live.labels)
-        first = self.trace.add_rows(event.steps, event.texts)
-        self._follow_trace()
-        if first is None:
-            return None
-        self._count_ids()
-        return bisect_left(self._ordinals, first + 1)
+        ids = [] if self.trace is not None else [token_id for token_id in self.aligner.ids if token_id is not None]
+        first = self.sources.add_traced(event, ids)
+        return None if first is None else self._row_of(first)
 
-    def _follow_trace(self) -> None:
-        """Take labels and steps from the trace while it fits, else from the chunks."""
-        if self.trace is not None and self.trace.holds:
-            self.steps, self._labels = self.trace.steps, self.trace.labels
-        elif self.is_traced:
-            self.steps, self._labels = self.live.steps, self.live.labels
-
-    def _end_trace(self) -> bool:
-        """Decide whether the trace is the reply's last word; is there anything new to draw?"""
-        if self.trace is None:
-            return False
-        self.trace.end()
-        if self.trace.contradiction:
-            self.note(f"the server's trace does not fit the reply: {self.trace.contradiction}")
-        elif not self.trace.is_whole:
-            self.note(f"the server's trace covers {self.trace.covered} of {self.output_tokens or 0} tokens")
-        if self.trace.is_whole:
-            self._follow_trace()
-            self.live_guess_accuracy = _agreement(self.live.labels, self._labels)
-        else:
-            self.steps, self._labels = self.live.steps, self.live.labels
-        return True
-
-    def _compare_report(self) -> None:
-        """A trace and a report of one reply must say the same; the report of a cut reply may be missing."""
-        report, counts = self.reported, self.tally.counts()
-        if report is not None and (report.steps, report.accepted) != (counts.steps, counts.accepted):
-            self.note(
-                f"the trace has {counts.steps} steps with {counts.accepted} tokens accepted,"
-                f" the server's report {report.steps} with {report.accepted}"
-            )
+    def _end_of_trace(self, event: TraceEnded) -> int | None:
+        self.trace_ended = event
+        if event.why:
+            self.note(event.why)
+        return 0 if event.reason is None and self.sources.break_trace() else None
 
     def _compare_usage(self) -> None:
         said = None if self.usage is None else self.usage.completion_tokens
@@ -396,11 +364,5 @@ class Reply:
             self.note(f"the server's usage says {said} tokens, {self.output_tokens} arrived and are counted")
 
 
-def _agreement(guesses: Sequence[Label], finals: Sequence[Label]) -> float | None:
-    """Share of the decided origins that were guessed."""
-    final = list(origins_of(finals))
-    decided = len(final) - final.count(Origin.UNKNOWN)
-    right = sum(map(is_, origins_of(guesses), final))
-    if decided < len(final):
-        right -= sum(guess is one is Origin.UNKNOWN for guess, one in zip(origins_of(guesses), final, strict=False))
-    return right / decided if decided else None
+def _chunks(count: int) -> str:
+    return "one chunk" if count == 1 else f"{count} chunks"

@@ -51,7 +51,7 @@ def figures_of(reply: Reply) -> ReplyFigures:
         "tokens_per_second": (rate, MEASURED),
         "time_to_first_token_s": (first, MEASURED),
         "output_tokens": (tokens, MEASURED if reply.has_ids else Evidence.REPORTED),
-        "live_guess_accuracy": (reply.live_guess_accuracy, Evidence.REPORTED),
+        "live_guess_accuracy": (reply.live_guess_accuracy, reply.sources.evidence),
         "steps": (counts and counts.steps, evidence),
         "drafted": (counts and counts.drafted, evidence),
         "accepted": (counts and counts.accepted, evidence),
@@ -63,8 +63,8 @@ def figures_of(reply: Reply) -> ReplyFigures:
 
 def speculation_of(reply: Reply) -> tuple[SpeculationCounts | None, Evidence]:
     """The pooled counts of a reply, from the best source there is."""
-    if reply.steps_are_reported:
-        return reply.tally.counts(_draft_length(reply)), Evidence.REPORTED
+    if reply.steps_are_exact:
+        return reply.tally.counts(_draft_length(reply)), reply.sources.evidence
     if reply.reported is not None and not reply.reported.contradiction:
         return _of_report(reply.reported), Evidence.REPORTED
     merged = reply.live.merges_proven > 0 or (reply.check is not None and reply.check.verdict is Verdict.DIFFERS)
@@ -94,14 +94,16 @@ def tokens_per_step(reply: Reply, figures: ReplyFigures) -> tuple[int, ...] | No
 
 
 def cut_at_end(reply: Reply) -> int | None:
-    """Proposals accepted past the end, from the report or the counters; None where neither says."""
+    """Proposals accepted past the end, from the server's own steps or its counters; None where neither says."""
     checked = reply.check is not None and reply.check.verdict is Verdict.AGREES
-    if not reply.steps or not (reply.steps_are_reported or checked):
+    if not reply.steps or not (reply.steps_are_exact or checked):
         return None
     return max(0, reply.steps[-1].accepted - reply.steps[-1].emitted)
 
 
 def _draft_length(reply: Reply) -> int | None:
+    if reply.speculation.limit is not None:
+        return reply.draft_length  # the report tells the server's own
     reported = None if reply.reported is None else reply.reported.draft_length
     return reported if reported is not None else reply.draft_length
 

@@ -32,6 +32,11 @@ class Hook:
     """Why they remain, a sentence."""
     problems: tuple[str, ...] = ()
     """What does not work, a sentence each."""
+    method: str | None = None
+    """vLLM's name of the drafting method, such as eagle3; None where unknown or where nothing is drafted."""
+    async_scheduling: bool | None = None
+    tensor_parallel: int | None = None
+    """GPUs that share the model."""
 
 
 @dataclass(frozen=True, slots=True)

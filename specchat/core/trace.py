@@ -45,8 +45,8 @@ class Trace:
         """Texts of ids that were proposed and not kept."""
         self.contradiction = ""
         """Why the trace is refused; "" while it fits."""
-        self.beyond = 0
-        """Rows past the reply's end: steps of which the server gave the reply nothing any more."""
+        self.beyond: list[Step] = []
+        """Steps past the reply's end, as the server counted them: the reply holds nothing of them."""
         self._waiting: list[TracedStep] = []
         self._taken = 0
         """Waiting rows that are admitted; cut off now and then, since cutting costs the length of the list."""
@@ -78,22 +78,29 @@ class Trace:
     def add_rows(self, rows: Sequence[TracedStep], texts: Mapping[int, str]) -> int | None:
         """Take rows of the hook; returns the first id whose label changed, None if none did."""
         self.texts.update(texts)
+        if self.contradiction:
+            return None
         self._waiting += rows
         before = self._covered
         first = self._admit()
         return first if self._covered > before or self.contradiction else None
 
     def end(self) -> None:
-        """No more ids come: clip the row in which the reply ends, and count what lies beyond."""
-        left = len(self._ids) - self._covered
-        waiting = self._waiting[self._taken :]
+        """No more ids come: clip the row in which the reply ends, and keep what lies beyond apart."""
+        waiting, self._waiting = self._waiting[self._taken :], []
+        self._taken = 0
+        left = self._ids[self._covered :]
         if waiting and left and not self.contradiction:
-            row = waiting[0]
-            if row.number == len(self.rows) and row.emitted[:left] == tuple(self._ids[self._covered :]):
-                self._take(row._replace(emitted=row.emitted[:left]))
-                waiting = waiting[1:]
-        self.beyond = len(waiting)
-        self._waiting, self._taken = [], 0
+            row = waiting.pop(0)
+            if row.emitted[: len(left)] != tuple(left):
+                self._refuse(f"step {row.number} holds other ids than the reply")
+            elif fault := self._fault(row):
+                self._refuse(fault)
+            else:
+                self._take(row._replace(emitted=row.emitted[: len(left)]))
+        if self.holds:
+            # What the reply holds nothing of cannot be checked against it.
+            self.beyond = [_step(row) for row in waiting if 0 <= row.accepted <= row.drafted]
 
     def _admit(self) -> int:
         """Admit waiting rows whose ids have all arrived; returns the first id that they cover."""
@@ -103,17 +110,14 @@ class Trace:
             if row.number < len(self.rows):
                 self._taken += 1  # sent again after a reconnect
                 continue
-            if row.number > len(self.rows):
-                self._refuse(f"step {len(self.rows)} is missing")
-                break
             end = self._covered + len(row.emitted)
-            if end > len(self._ids):
-                break
-            if tuple(self._ids[self._covered : end]) != row.emitted:
-                self._refuse(f"step {row.number} holds other ids than the reply")
-                break
-            if not 0 < len(row.emitted) <= row.accepted + 1 <= row.drafted + 1:
-                self._refuse(f"step {row.number} does not add up")
+            if (end > len(self._ids) or not row.emitted) and row.number == len(self.rows):
+                break  # more ids may come, or the reply has ended
+            fault = self._fault(row)
+            if not fault and tuple(self._ids[self._covered : end]) != row.emitted:
+                fault = f"step {row.number} holds other ids than the reply"
+            if fault:
+                self._refuse(fault)
                 break
             self._taken += 1
             self._take(row)
@@ -122,15 +126,29 @@ class Trace:
             self._taken = 0
         return first
 
+    def _fault(self, row: TracedStep) -> str:
+        """What shows that this cannot be the next row; "" if nothing does."""
+        if row.number != len(self.rows):
+            return f"step {len(self.rows)} is missing"
+        kept = min(row.accepted, len(row.emitted))
+        if row.proposed is not None and row.proposed[:kept] != row.emitted[:kept]:
+            return f"step {row.number} keeps other tokens than were proposed"
+        # The engine cuts a step short at the end of a reply alone.
+        cut_before = bool(self.rows) and len(self.rows[-1].emitted) <= self.rows[-1].accepted
+        adds_up = 0 < len(row.emitted) <= row.accepted + 1 <= row.drafted + 1
+        if cut_before or not adds_up or (row.number == 0 and row.drafted):
+            return f"step {row.number} does not add up"
+        return ""
+
     def _take(self, row: TracedStep) -> None:
         start = self._covered
         self._covered += len(row.emitted)
         self.rows.append(row)
         if row.number == 0:
-            self.labels[start : self._covered] = [Label(Origin.PREFILL, evidence=Evidence.TRACED)] * len(row.emitted)
+            self.labels[start : self._covered] = [Label(Origin.PREFILL, evidence=Evidence.TRACED)]
             return
         step = len(self.steps)
-        self.steps.append(Step(row.drafted, row.accepted, len(row.emitted), Evidence.TRACED, row.proposed))
+        self.steps.append(_step(row))
         self.labels[start : self._covered] = [
             Label(origin, position, step, Evidence.TRACED)
             for origin, position in origins_of_step(row.drafted, row.accepted, len(row.emitted))
@@ -138,6 +156,10 @@ class Trace:
 
     def _refuse(self, why: str) -> None:
         self.contradiction = why
+
+
+def _step(row: TracedStep) -> Step:
+    return Step(row.drafted, row.accepted, max(1, len(row.emitted)), Evidence.TRACED, row.proposed)
 
 
 def _without_step(guess: Label) -> Label:

@@ -7,7 +7,9 @@ from specchat.core.counters import CounterReading
 from specchat.core.figures import acceptance_rate
 from specchat.core.reply import Reply
 from specchat.core.reply_figures import figures_of
-from specchat.core.server import ServerInfo
+from specchat.core.server import Hook, ServerInfo
+from specchat.core.speculation import Step
+from specchat.core.switch_meaning import meaning_of
 
 SCHEMA = "specchat.reply/1"
 """Name and version of the schema: a change that readers must know of raises the number."""
@@ -42,15 +44,9 @@ def reply_object(turn: Turn) -> dict[str, object]:
             }
             for token in reply.tokens
         ],
-        "steps": [
-            {
-                "drafted": step.drafted,
-                "accepted": step.accepted,
-                "emitted": step.emitted,
-                "evidence": str(step.evidence),
-            }
-            for step in reply.steps
-        ],
+        "steps": _steps(reply),
+        "trace": _trace(reply),
+        "speculation": _speculation(turn),
         "stats": figures,
         "evidence": evidence,
         "reported": _reported(reply),
@@ -73,8 +69,14 @@ def server_object(server: ServerInfo) -> dict[str, object]:
         "speculates": server.speculates,
         "draft_length": server.draft_length,
         "counters": None if counters is None else counters_object(counters),
+        "hook": None if server.hook is None else hook_object(server.hook),
         "gaps": list(server.gaps),
     }
+
+
+def hook_object(hook: Hook) -> dict[str, object]:
+    """What the hook in the server said of itself."""
+    return {**asdict(hook), "problems": list(hook.problems)}
 
 
 def counters_object(reading: CounterReading) -> dict[str, object]:
@@ -90,6 +92,63 @@ def counters_object(reading: CounterReading) -> dict[str, object]:
         "per_position_rate": counts and counts.per_position_rate,
         "requests_running": reading.running,
         "requests_waiting": reading.waiting,
+    }
+
+
+def _steps(reply: Reply) -> list[dict[str, object]]:
+    # Row i + 1 of a trace is of step i; the prefill has row 0.
+    rows = reply.trace.rows[1:] if reply.is_traced and reply.trace is not None else []
+    return [
+        {
+            **_step(reply, step),
+            "t": rows[i].at if i < len(rows) else None,
+            "width": rows[i].width if i < len(rows) else None,
+            "graph": rows[i].graph if i < len(rows) else None,
+        }
+        for i, step in enumerate(reply.steps)
+    ]
+
+
+def _step(reply: Reply, step: Step) -> dict[str, object]:
+    proposed = step.proposed
+    return {
+        "drafted": step.drafted,
+        "accepted": step.accepted,
+        "emitted": step.emitted,
+        "evidence": str(step.evidence),
+        "proposed": None
+        if proposed is None
+        else [{"id": token_id, "text": reply.text_of_proposal(token_id)} for token_id in proposed],
+    }
+
+
+def _trace(reply: Reply) -> dict[str, object] | None:
+    """How the hook's trace of the reply went; None where nothing of one came."""
+    if reply.trace is None:
+        return None
+    ended = reply.trace_ended
+    return {
+        "used": reply.is_traced,
+        "covered": reply.trace.covered,
+        "end": None if ended is None else ended.reason,
+        "beyond": [_step(reply, step) for step in reply.trace.beyond],
+    }
+
+
+def _speculation(turn: Turn) -> dict[str, object]:
+    """What was asked for, and what it turned out to be."""
+    asked, meant = turn.reply.speculation, meaning_of(turn.reply, turn.server)
+    return {
+        "limit": asked.limit,
+        "way": None if asked.way is None else str(asked.way),
+        "meant": meant and meant.sentence,
+        "is_true_baseline": meant and meant.is_true_baseline,
+        "obeyed": meant and meant.obeyed,
+        "steps": meant and meant.steps,
+        "proposing": meant and meant.proposing,
+        "drafting_skipped": meant and meant.drafting_skipped,
+        "drafted_for_others": meant and meant.drafted_for_others,
+        "graphs": None if meant is None or meant.steps is None else dict(meant.graphs),
     }
 
 

@@ -55,7 +55,7 @@ def session_csv(turns: Iterable[Turn]) -> str:
     width = max((len(f.per_position_rate or ()) for f in figures), default=0)
     header = ["reply", "prompt", "model", "server", "version", "speculating", "outcome", "finish_reason", *_FIGURES]
     header += [f"position_{i}_rate" for i in range(1, width + 1)]
-    header += ["acceptance_evidence", "check", "error", "replaced", "continues"]
+    header += ["acceptance_evidence", "check", "error", "replaced", "continues", "speculation_limit", "speculation_way"]
     lines = [header, *(_row(i, turn, figures[i], width) for i, turn in enumerate(turns))]
     return _to_csv(lines)
 
@@ -68,6 +68,7 @@ def _row(index: int, turn: Turn, figures: ReplyFigures, width: int) -> list[str]
     row += [rates[i] if i < len(rates) else None for i in range(width)]
     row += [figures.evidence["acceptance_length"], reply.check and str(reply.check.verdict)]
     row += [reply.error and reply.error.message, turn.replaced, turn.continues]
+    row += [reply.speculation.limit, reply.speculation.way]
     return [_cell(value) for value in row]
 
 

@@ -1,22 +1,20 @@
 """Asks for one reply after the other and tells how each grows. Owns the order of things, and knows no server."""
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from uuid import uuid4
 
 from specchat.core.conversation import Conversation, Turn
-from specchat.core.counters import CounterReading, check_steps
+from specchat.core.counters import CounterReading
 from specchat.core.errors import NothingToRepeat, SpecchatError, StreamBroken
-from specchat.core.events import Event, PiecesLearned, PiecesUnavailable
 from specchat.core.reply import Outcome, Reply
 from specchat.core.server import ServerInfo
+from specchat.core.switching import Speculation, Way
+from specchat.session.arrivals import Arrivals
 from specchat.session.continuing import continuation_error, continuation_notes
+from specchat.session.counter_checking import checked_by_counters
 from specchat.session.ports import ChatBackend, ChatRequest, Clock, Message, Sampling
-
-_PIECES_PATIENCE_SECONDS = 3.0
-"""How long a finished reply waits for the last texts of its tokens."""
-_COUNTERS_PATIENCE_SECONDS = 1.5
-"""How long to wait for a server's counters to take in the request that just ended."""
+from specchat.session.switching import Switchboard
 
 
 class ChatSession:
@@ -24,7 +22,7 @@ class ChatSession:
 
     Attributes:
         conversation: The turns so far; the last one is the one that grows.
-        speculating: Which server the next prompt goes to.
+        sampling: Parameters of every request.
     """
 
     def __init__(
@@ -36,6 +34,7 @@ class ChatSession:
         baseline: tuple[ChatBackend, ServerInfo] | None = None,
         sampling: Sampling | None = None,
         system: str = "",
+        new_key: Callable[[], str] = lambda: uuid4().hex,
     ) -> None:
         """Start with an empty conversation.
 
@@ -46,6 +45,7 @@ class ChatSession:
             baseline: The server without speculation, connected.
             sampling: Parameters of every request.
             system: System prompt, or "".
+            new_key: Makes an unguessable key for the trace of a reply.
         """
         self._servers = {True: (backend, server)}
         if baseline is not None:
@@ -53,24 +53,63 @@ class ChatSession:
         self._clock = clock
         self.sampling = sampling or Sampling()
         self.conversation = Conversation(system)
-        self.speculating = True
+        self._switchboard = Switchboard(has_second=baseline is not None)
+        self._new_key = new_key
         self._stop_requested = False
-        self._producer: asyncio.Task[None] | None = None
+        self._arrivals: Arrivals | None = None
         self._busy = False
 
     @property
     def has_baseline(self) -> bool:
-        """Can speculation be switched off?"""
+        """Is there a second server, one without speculation?"""
         return False in self._servers
 
     @property
     def server(self) -> ServerInfo:
         """The server that the next prompt goes to."""
-        return self._servers[self.speculating][1]
+        return self._servers[self.speculation.way is not Way.SERVER][1]
+
+    @property
+    def speculation(self) -> Speculation:
+        """How much of it the next prompt asks for, and by which way."""
+        return self._switchboard.chosen
+
+    @property
+    def speculating(self) -> bool:
+        """Will the next prompt's reply have any speculation?"""
+        return not self.speculation.is_off
+
+    def ways(self) -> tuple[Way, ...]:
+        """The ways to switch speculation, the one that is taken first; () where it cannot be switched."""
+        return self._switchboard.ways(self._servers[True][1])
+
+    def set_speculation(self, limit: int | None, way: Way | None = None) -> Speculation:
+        """Switch speculation for the prompts to come; a reply that runs stays as it is.
+
+        Args:
+            limit: At most so many proposals a step: 0 is off, None is what the server does by itself. The second
+                server can only be off.
+            way: Insist on this one of `ways()`; None takes the first that can.
+
+        Returns:
+            What was chosen. A limit that the server's own k does not exceed is no limit.
+
+        Raises:
+            CannotSwitch: If there is no way, with a sentence that says what is possible. Nothing changes then.
+        """
+        return self._switchboard.choose(limit, self._servers[True][1], way)
+
+    def switch(self) -> bool:
+        """Turn speculation off if there is any, else on; returns whether there is any now. No-op without a way."""
+        if self.ways():
+            self.set_speculation(0 if self.speculating else None)
+        return self.speculating
 
     async def read_counters(self, *, speculating: bool) -> CounterReading | None:
-        """The counters of one of the servers; None where there are none to read, or no such server. Never raises."""
-        return await self._servers[speculating][0].read_counters() if speculating in self._servers else None
+        """The counters of the server that replies so; None where there are none, or no such server. Never raises."""
+        second = not speculating and self.speculation.way is not Way.HOOK
+        backend = self._servers.get(not second)
+        return None if backend is None else await backend[0].read_counters()
 
     @property
     def current(self) -> Turn | None:
@@ -82,17 +121,11 @@ class ChatSession:
         """Start the conversation anew; the system prompt stays."""
         self.conversation = Conversation(self.conversation.system)
 
-    def switch(self) -> bool:
-        """Send the next prompt to the other server; returns whether that one speculates. No-op without a baseline."""
-        if self.has_baseline:
-            self.speculating = not self.speculating
-        return self.speculating
-
     def stop(self) -> None:
         """End the reply that grows now; what came stays."""
         self._stop_requested = True
-        if self._producer is not None:
-            self._producer.cancel()
+        if self._arrivals is not None:
+            self._arrivals.stop()
 
     def ask(self, prompt: str, *, idle_limit_seconds: float | None = None) -> AsyncGenerator[int, None]:
         """Ask, and yield the index of the first token that changed, each time something did.
@@ -174,72 +207,86 @@ class ChatSession:
     async def _reply_to(
         self, prompt: str, idle_limit: float | None, replaces: int | None, *, continues: bool
     ) -> AsyncGenerator[int, None]:
-        side = self.speculating  # what the user switches meanwhile is for the next prompt
+        speculation = self.speculation  # what the user switches meanwhile is for the next prompt
+        side = speculation.way is not Way.SERVER
         backend, server = self._servers[side]
         if replaces is not None:
             self.conversation.replace_from(replaces)
         messages = [Message(role, content) for role, content in self.conversation.history()]
         if not continues:
             messages.append(Message("user", prompt))
-        request = ChatRequest(tuple(messages), self.sampling, continues=continues)
-        reply = Reply(
-            self._clock(),
-            draft_length=server.draft_length,
-            pieces_expected=True,
-            speculating=side if self.has_baseline else None,
-            model=server.model,
+        traces = server.hook is not None and server.hook.trace
+        request = ChatRequest(
+            tuple(messages),
+            self.sampling,
+            continues=continues,
+            trace_key=self._new_key() if traces else None,
+            limit=speculation.limit if speculation.way is Way.HOOK else None,
         )
+        reply = self._new_reply(server, speculation)
         self.conversation.turns.append(Turn(prompt, reply, server, self.sampling.given(), continues=continues))
         self._busy = True
+        arrivals = Arrivals(backend, request)
         try:
             yield 0
+            # Before the counters, whose connection the request can then use: the trace delays nothing.
+            arrivals.open_trace()
             before = await backend.read_counters()
             reply.clock.sent_at = self._clock()
-            async with aclosing(self._grow(backend, request, reply, idle_limit)) as growth:
+            async with aclosing(self._grow(arrivals, request, reply, idle_limit)) as growth:
                 async for changed in growth:
                     yield changed
-            checked = await self._check(backend, before, reply)
-            if reply.reported is not None:
+            checked = reply.apply_check(await checked_by_counters(backend, before, reply, self._clock))
+            if reply.reported is not None and speculation.limit is None:
                 self._servers[side] = (backend, server.with_draft_length(reply.reported.draft_length))
             if continues:
                 reply.notes += continuation_notes(messages[-1].content, reply.text, server)
             yield 0 if checked is None else checked
         finally:
             self._busy = False
+            await arrivals.close()
             if reply.is_running:  # whoever asked went away before the request was sent
                 reply.end(Outcome.STOPPED, None)
 
+    def _new_reply(self, server: ServerInfo, speculation: Speculation) -> Reply:
+        limit, k = speculation.limit, server.draft_length
+        limited = limit is not None and speculation.way is Way.HOOK
+        return Reply(
+            self._clock(),
+            draft_length=limit if limited else k,
+            pieces_expected=True,
+            # What lies between off and on is no side of a comparison.
+            speculating={None: True, 0: False}.get(limit) if self.ways() else None,
+            speculation=speculation,
+            model=server.model,
+        )
+
     async def _grow(
-        self, backend: ChatBackend, request: ChatRequest, reply: Reply, idle_limit: float | None
+        self, arrivals: Arrivals, request: ChatRequest, reply: Reply, idle_limit: float | None
     ) -> AsyncGenerator[int, None]:
-        queue: asyncio.Queue[Event | SpecchatError | None] = asyncio.Queue()
-        self._producer = asyncio.create_task(_produce(backend, request, queue))
-        # A callback and not a `finally` in the task: a task that is cancelled before it starts runs no code at all.
-        self._producer.add_done_callback(lambda _: queue.put_nowait(None))
-        pieces = _PieceFetcher(backend, queue)
+        self._arrivals = arrivals
         outcome: Outcome = Outcome.STOPPED
         error: SpecchatError | None = None
         ended = 0
         try:
+            arrivals.open_stream()
             if self._stop_requested:
-                self._producer.cancel()
-            while (item := await _next(queue, idle_limit)) is not None:
+                arrivals.stop()
+            while (item := await arrivals.next(idle_limit)) is not None:
                 if isinstance(item, SpecchatError):
                     error = item
+                    arrivals.stop()
                     break
                 changed = reply.add(item)
-                pieces.fetch(reply)
+                arrivals.fetch_pieces(reply)
                 if changed is not None:
                     yield changed
-            async for event in pieces.rest(reply):
-                reply.add(event)
             outcome, error = self._outcome(reply, continuation_error(error) if request.continues else error)
+            async for event in arrivals.rest(reply, broke=outcome is not Outcome.FINISHED):
+                reply.add(event)
         finally:
-            self._producer.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._producer
-            self._producer = None
-            await pieces.close()
+            self._arrivals = None
+            await arrivals.close()
             ended = reply.end(outcome, error)
         yield ended
 
@@ -251,113 +298,3 @@ class ChatSession:
         return Outcome.FAILED, error or StreamBroken(
             "The stream ended before the reply did.", "What came is kept; ask again, or look at the server's log."
         )
-
-    async def _check(self, backend: ChatBackend, before: CounterReading | None, reply: Reply) -> int | None:
-        """Compare the steps seen with the counters' movement, where the server sent no steps of its own."""
-        after = await self._settled_counters(backend, before, reply)
-        return reply.apply_check(
-            check_steps(
-                before,
-                after,
-                reply.live.steps,
-                output_tokens=reply.output_tokens or 0,
-                ended_by_engine=reply.ended_by_engine,
-                merges_proven=reply.live.merges_proven,
-            )
-        )
-
-    async def _settled_counters(
-        self, backend: ChatBackend, before: CounterReading | None, reply: Reply
-    ) -> CounterReading | None:
-        """The counters, once they have taken in this reply's tokens or time is up."""
-        if before is None:
-            return None
-        deadline = self._clock() + _COUNTERS_PATIENCE_SECONDS
-        while True:
-            after = await backend.read_counters()
-            moved = None if after is None else after.since(before)
-            if moved is None or before.busy or (moved.finished or 0) > 1 or self._clock() >= deadline:
-                return after  # nothing to read, or others were served too: waiting would prove nothing
-            counted = moved.generated is None or moved.generated >= (reply.output_tokens or 0)
-            if counted and (moved.finished is None or moved.finished >= 1) and not (after and after.running):
-                return after
-            await asyncio.sleep(0.05)
-
-
-async def _produce(
-    backend: ChatBackend, request: ChatRequest, queue: asyncio.Queue[Event | SpecchatError | None]
-) -> None:
-    try:
-        async with aclosing(backend.stream(request)) as events:
-            async for event in events:
-                queue.put_nowait(event)
-    except SpecchatError as error:
-        queue.put_nowait(error)
-
-
-async def _next(
-    queue: asyncio.Queue[Event | SpecchatError | None], idle_limit: float | None
-) -> Event | SpecchatError | None:
-    try:
-        async with asyncio.timeout(idle_limit):
-            return await queue.get()
-    except TimeoutError:
-        return StreamBroken(
-            f"Nothing came from the server for {idle_limit:.0f} s.", "What came before is kept; is the server alive?"
-        )
-
-
-class _PieceFetcher:
-    """Asks for the texts of tokens, one request at a time, beside the stream."""
-
-    def __init__(self, backend: ChatBackend, queue: asyncio.Queue[Event | SpecchatError | None]) -> None:
-        self._backend = backend
-        self._queue = queue
-        self._task: asyncio.Task[Event] | None = None
-        self._available = True
-
-    def fetch(self, reply: Reply) -> None:
-        """Start asking for what the reply lacks, unless a request is under way."""
-        if not self._available or (self._task is not None and not self._task.done()):
-            return
-        ids, runs = reply.aligner.wanted_ids(), reply.aligner.wanted_runs()
-        if ids or runs:
-            self._task = asyncio.create_task(self._ask(sorted(ids), sorted(runs)))
-            self._task.add_done_callback(self._deliver)
-
-    async def rest(self, reply: Reply) -> AsyncGenerator[Event, None]:
-        """What is still missing at the end, in few rounds and limited time."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PIECES_PATIENCE_SECONDS):
-                if self._task is not None:
-                    await self._task
-                while not self._queue.empty():
-                    late = self._queue.get_nowait()
-                    if late is not None and not isinstance(late, SpecchatError):
-                        yield late
-                asked: tuple[set[int], set[tuple[int, ...]]] = (set(), set())
-                while self._available:
-                    ids, runs = reply.aligner.wanted_ids(), reply.aligner.wanted_runs()
-                    if (ids, runs) == asked or not (ids or runs):
-                        return  # nothing is missing, or nobody knows it
-                    asked = ids, runs
-                    yield await self._ask(sorted(ids), sorted(runs))
-
-    async def close(self) -> None:
-        """End a request that is under way."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-
-    async def _ask(self, ids: list[int], runs: list[tuple[int, ...]]) -> Event:
-        learned = await self._backend.learn_pieces(ids, runs)
-        if learned is None:
-            self._available = False
-            return PiecesUnavailable()
-        pieces, whole = learned
-        return PiecesLearned(pieces, whole)
-
-    def _deliver(self, task: asyncio.Task[Event]) -> None:
-        if not task.cancelled():
-            self._queue.put_nowait(task.result())

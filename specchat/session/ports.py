@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from specchat.core.counters import CounterReading
-from specchat.core.events import Event
+from specchat.core.events import Event, StepsTraced, TraceEnded
 from specchat.core.server import ServerInfo
 
 
@@ -56,6 +56,10 @@ class ChatRequest:
     sampling: Sampling = field(default_factory=Sampling)
     continues: bool = False
     """Is the last message the beginning of the reply that is asked for?"""
+    trace_key: str | None = None
+    """Under which the server hook keeps the reply's trace; None asks for none. Only for a server that has the hook."""
+    limit: int | None = None
+    """At most so many proposals a step, 0 for none; None leaves it to the server. Only for a server with the hook."""
 
 
 class Clock(Protocol):
@@ -82,6 +86,13 @@ class ChatBackend(Protocol):
         """Ask for a reply; events come as they happen and the last one is StreamEnded.
 
         Closing the iterator ends the request. A failure is raised as SpecchatError after the events before it.
+        """
+        ...
+
+    def trace(self, key: str) -> AsyncGenerator[StepsTraced | TraceEnded, None]:
+        """The trace of the request that has this key, as it happens; may begin before the request is sent.
+
+        The last event is a TraceEnded. Never raises: a failure is in its sentence.
         """
         ...
 

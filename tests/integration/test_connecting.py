@@ -53,12 +53,13 @@ async def test_a_vllm_tells_version_model_context_and_draft_length() -> None:
     assert (info.version, info.model, info.max_model_len, info.draft_length) == ("0.32.0", "demo-model", 2048, 3)
     assert info.counters is not None
     assert info.counters.drafts == 4
-    assert info.gaps == ()
+    assert info.hook is None
+    assert ["no specchat hook" in gap for gap in info.gaps] == [True]
 
 
 async def test_an_older_vllm_says_what_a_newer_one_would_report() -> None:
     info = await connected(vllm("0.27.1"))
-    assert len(info.gaps) == 1
+    assert len(info.gaps) == 2
     assert "0.27.1" in info.gaps[0]
     assert "--per-request-spec-decode-metrics detailed" in info.gaps[0]
 

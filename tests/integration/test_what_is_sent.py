@@ -40,7 +40,7 @@ async def test_nothing_of_the_sdks_environment_leaks(monkeypatch: pytest.MonkeyP
     async with ScriptedServer({CHAT: GOOD}) as server:
         assert (await ask_server(server.url)).text == "Hi"
         seen = [(request.headers, request.body) for request in server.requests]
-    assert len(seen) == 4
+    assert len(seen) == 5
     assert "leaked" not in str(seen)
     assert all("authorization" not in headers for headers, _ in seen)
     assert all(not name.startswith(("openai", "x-custom")) for headers, _ in seen for name in headers)

@@ -38,7 +38,8 @@ def test_the_object_has_every_promised_key() -> None:
     tokens = exported["tokens"]
     assert isinstance(tokens, list)
     assert tokens[1].keys() == {"id", "text", "channel", "origin", "position", "step", "evidence"}
-    assert exported["steps"] == [{"drafted": 3, "accepted": 3, "emitted": 4, "evidence": "reported"}]
+    untold = {"proposed": None, "t": None, "width": None, "graph": None}
+    assert exported["steps"] == [{"drafted": 3, "accepted": 3, "emitted": 4, "evidence": "reported"} | untold]
     stats, evidence = exported["stats"], exported["evidence"]
     assert isinstance(stats, dict)
     assert isinstance(evidence, dict)
