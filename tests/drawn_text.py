@@ -24,8 +24,11 @@ STYLES = {name: Style(color=color) for name, color in COLORS.items()} | {
     "mark-found": Style(underline=True, bold=True),
     "mark-cursor": Style(reverse=True),
     "mark-step": Style(italic=True),
+    "proposal-rejected": Style(color=Color.from_rgb(1, 200, 1)),
+    "proposal-count": Style(color=Color.from_rgb(1, 201, 1)),
 }
 """A colour for each look, so that a cell's colour tells whose it is; marks change no colour."""
+_PROPOSALS = {STYLES[f"proposal-{name}"].color: f"proposal-{name}" for name in ("rejected", "count")}
 _LOOK_OF = {color: name for name, color in COLORS.items()}
 
 
@@ -42,6 +45,16 @@ def cells_of(strip: Strip) -> list[Cell]:
     found = []
     for segment in strip:
         look = None if segment.style is None or segment.style.color is None else _LOOK_OF.get(segment.style.color)
+        if look is not None and segment.style is not None and segment.text:
+            found.append(Cell(segment.style.meta["offset"][0], segment.text, look))
+    return found
+
+
+def asides_in(strip: Strip) -> list[Cell]:
+    """What a row shows of proposals that were not kept."""
+    found = []
+    for segment in strip:
+        look = None if segment.style is None else _PROPOSALS.get(segment.style.color)
         if look is not None and segment.style is not None and segment.text:
             found.append(Cell(segment.style.meta["offset"][0], segment.text, look))
     return found

@@ -12,6 +12,7 @@ from specchat_launcher.spec import ServerSpec
 from traced_asking import Server, Witness
 
 MODEL = "smollm2-135m-instruct"
+_plain_spec = server.server_spec
 WITNESS = Path(__file__).parent / "engine" / "witness"
 
 
@@ -39,7 +40,7 @@ def watched(
     *,
     asynchronous: bool = False,
     hook: bool = True,
-    flags: tuple[str, ...] = ("--max-num-seqs", "8"),
+    key: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Watched]:
     """An engine for the length of a test.
@@ -50,21 +51,23 @@ def watched(
         folder: The witness writes here.
         asynchronous: Force asynchronous scheduling.
         hook: Load the hook.
-        flags: Further arguments of the server.
+        key: An API key that the server demands.
         environment: Further variables of the server.
     """
     record = folder / "witness.jsonl"
     added = {"PYTHONPATH": str(WITNESS), "WITNESS_FILE": str(record), **(environment or {})}
     if asynchronous:
         added["WITNESS_ASYNC"] = "1"
-    build = server.server_spec
 
     def with_witness(*args: object, **kwargs: object) -> ServerSpec:
-        spec = build(*args, **kwargs)  # type: ignore[arg-type]
+        spec = _plain_spec(*args, **kwargs)  # type: ignore[arg-type]
+        flags = ("--max-num-seqs", "8", *(() if key is None else ("--api-key", key)))
         return replace(spec, flags=spec.flags + flags, environment=(*spec.environment, *added.items()))
 
     with (
         mock.patch.object(server, "server_spec", with_witness),
+        # The launcher asks without a key which model is served, and `/health`, which needs none.
+        mock.patch.object(server.readiness, "served_models", lambda *_: (MODEL,)),
         server.start_profile("cpu-smollm2", root=root, engine=version, hook=hook, report=lambda _: None) as running,
     ):
         yield Watched(running, Witness(record))

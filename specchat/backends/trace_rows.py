@@ -87,9 +87,9 @@ def _row(value: object) -> TracedStep:
         raise UnreadableTrace(f"a row makes no sense ({one_line(str(value), 80)})")
     graph = a_text(said.get("graph"))
     width = an_int(said.get("width"))
-    return TracedStep(
-        number, at, drafted, proposed, accepted, emitted, width, None if graph is None else one_line(graph, 20)
-    )
+    shown = None if graph is None else one_line(graph, 20)
+    padded = max(0, an_int(said.get("padded")) or 0)
+    return TracedStep(number, at, drafted, proposed, accepted, emitted, width, shown, padded)
 
 
 def _names_id(token: str, text: object) -> bool:

@@ -138,7 +138,8 @@ class StepSources:
 
     def _compare(self, report: SpeculationReported) -> list[str]:
         """A trace and a report of one reply must say the same."""
-        drafted = [step for step in self.steps if step.is_drafted]
+        padding = [] if self.trace is None else self.trace.padding
+        drafted = [step for step in (*padding, *self.steps) if step.is_drafted]
         accepted = sum(step.accepted for step in drafted)
         if (report.steps, report.accepted) == (len(drafted), accepted):
             return []
@@ -149,7 +150,7 @@ class StepSources:
     def for_check(self) -> list[Step]:
         """The steps that the server's counters are to show: with those past the reply's end, where they are known."""
         if self.evidence is Evidence.TRACED and self.trace is not None:
-            return [*self.steps, *self.trace.beyond]
+            return [*self.trace.padding, *self.steps, *self.trace.beyond]
         return self.live.steps
 
     def settle_last(self, check: CounterCheck) -> bool:

@@ -29,6 +29,9 @@ class TracedStep(NamedTuple):
     """Tokens that the draft computed at the end of this step, for the next one; None unknown, 0 drafting skipped."""
     graph: str | None = None
     """Graph mode of the target's forward: FULL, PIECEWISE or NONE; None unknown."""
+    padded: int = 0
+    """Placeholders that vLLM put where proposals would be, as it does for a request that joins with one token. Its
+    counters and its report take them for proposals, all rejected; nobody proposed them."""
 
 
 class Trace:
@@ -47,6 +50,8 @@ class Trace:
         """Why the trace is refused; "" while it fits."""
         self.beyond: list[Step] = []
         """Steps past the reply's end, as the server counted them: the reply holds nothing of them."""
+        self.padding: list[Step] = []
+        """The steps that vLLM's counters saw where it padded."""
         self._waiting: list[TracedStep] = []
         self._taken = 0
         """Waiting rows that are admitted; cut off now and then, since cutting costs the length of the list."""
@@ -144,6 +149,8 @@ class Trace:
         start = self._covered
         self._covered += len(row.emitted)
         self.rows.append(row)
+        if row.padded:
+            self.padding.append(Step(row.padded, 0, 1, Evidence.TRACED))
         if row.number == 0:
             self.labels[start : self._covered] = [Label(Origin.PREFILL, evidence=Evidence.TRACED)]
             return

@@ -1,4 +1,4 @@
-"""Names of everything that has a look of its own: origins, marks over the text, and the parts of code."""
+"""Names of everything that has a look of its own: origins, marks over the text, proposals, and the parts of code."""
 
 from specchat.core.speculation import Label, Origin
 
@@ -8,6 +8,8 @@ LOOKS = (*(f"accepted-{position}" for position in range(1, GRADES + 1)), "target
 """Every look of an origin."""
 MARKS = ("find", "found", "cursor", "step")
 """What is drawn over tokens: a match, the current match, the token under the cursor, other tokens of its step."""
+PROPOSALS = ("rejected", "abandoned", "count")
+"""Proposals that were not kept: the one that the target refused, those behind it, and how many there were."""
 CODE = ("text", "keyword", "string", "comment", "number", "name", "operator")
 """The parts of code; `text` is what is none of the others, and the ground of all."""
 

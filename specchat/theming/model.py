@@ -63,7 +63,7 @@ class Looks:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours of the screen, and a look for every origin, mark and part of code, with as many colours as there are."""
+    """Colours of the screen, and a look for all that has one of its own, with as many colours as there are."""
 
     name: str
     dark: bool
@@ -77,6 +77,8 @@ class Theme:
     """By the names in `specchat.theming.looks.LOOKS`; all of them are there."""
     all_marks: Mapping[str, Looks]
     """By the names in `specchat.theming.looks.MARKS`; all of them are there."""
+    all_proposals: Mapping[str, Looks]
+    """By the names in `specchat.theming.looks.PROPOSALS`; all of them are there."""
     all_code: Mapping[str, Looks]
     """By the names in `specchat.theming.looks.CODE`; all of them are there."""
     thinking_fade: float
@@ -121,6 +123,12 @@ class Theme:
     def marks(self) -> Mapping[str, Look]:
         """Looks of marks at this depth."""
         return {name: self._nearest(looks.at(self.depth)) for name, looks in self.all_marks.items()}
+
+    @property
+    def proposals(self) -> Mapping[str, Look]:
+        """Looks of proposals that were not kept, at this depth."""
+        grounds = self._grounds() if self.depth is Depth.EIGHT_BIT else ()
+        return {name: self._nearest(looks.at(self.depth), grounds) for name, looks in self.all_proposals.items()}
 
     @property
     def code(self) -> Mapping[str, Look]:

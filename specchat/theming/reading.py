@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping
 
 from specchat.core.errors import ConfigurationError
-from specchat.theming.looks import CODE, GRADES, LOOKS, MARKS
+from specchat.theming.looks import CODE, GRADES, LOOKS, MARKS, PROPOSALS
 from specchat.theming.model import ATTRIBUTES, SIXTEEN, Look, Looks, Theme
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _UI_COLORS = (
     "primary", "secondary", "accent", "foreground", "background", "surface", "panel", "success", "warning", "error",
 )  # fmt: skip
-_TABLES = ("colors", "origins", "thinking", "marks", "code", "sixteen")
+_TABLES = ("colors", "origins", "thinking", "marks", "proposals", "code", "sixteen")
 _ENTRY = {"color", "background", "style", "background_256", "sixteen", "mono"}
 
 
@@ -24,7 +24,7 @@ def parse_theme(name: str, data: Mapping[str, object]) -> Theme:
     unknown = sorted(set(data) - {"dark", "variables", *_TABLES})
     if unknown:
         raise _wrong(name, f"it has {unknown[0]!r}, which no theme has")
-    colors, origins, thinking, marks, code, sixteen = (_table(name, data, key) for key in _TABLES)
+    colors, origins, thinking, marks, proposals, code, sixteen = (_table(name, data, key) for key in _TABLES)
     variables = _table(name, data, "variables") if "variables" in data else {}
     fade, dark = thinking.get("fade"), data.get("dark")
     if not isinstance(fade, int | float) or not 0 <= fade <= 1:
@@ -39,6 +39,7 @@ def parse_theme(name: str, data: Mapping[str, object]) -> Theme:
         sixteen={key: _one_of_sixteen(name, f"sixteen.{key}", sixteen.get(key)) for key in (*_UI_COLORS, *variables)},
         origins=_origins(name, origins),
         all_marks={key: _looks(name, f"marks.{key}", marks.get(key)) for key in MARKS},
+        all_proposals={key: _looks(name, f"proposals.{key}", proposals.get(key)) for key in PROPOSALS},
         all_code={key: _looks(name, f"code.{key}", code.get(key)) for key in CODE},
         thinking_fade=float(fade),
     )

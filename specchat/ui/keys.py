@@ -31,5 +31,14 @@ OTHER_KEYS = (
     *(KeyHelp(key.keys, key.what, "With the token cursor") for key in MOVES),
     KeyHelp("Shift with a move", "select; Ctrl+A selects the message", "With the token cursor"),
     KeyHelp("m f c b e", "as F5, F6, F9, Ctrl+B and F8 do, for its message", "With the token cursor"),
+    KeyHelp(
+        "p v w", "rejected proposals, the steps view at its step, what the draft gets wrong", "With the token cursor"
+    ),
     KeyHelp("click", "put it there", "With the token cursor"),
+    KeyHelp(
+        "f F",
+        "only some of the steps: rejected at position 1, any rejection, all kept, nothing drafted",
+        "In the steps view",
+    ),
+    KeyHelp("Enter", "to the step's token in the reply", "In the steps view"),
 )

@@ -85,7 +85,7 @@ class Readout:
             figures,
             self._rates,
             draft_length=session.server.draft_length,
-            comparable=session.has_baseline,
+            comparable=bool(session.ways()),
             server=self._server,
         )
         self.facts = None if figures is None else facts_of(turns[-1].reply, figures)
@@ -118,7 +118,7 @@ class Readout:
     def head(self) -> EdgeLine:
         """Which server is asked next."""
         session = self._session
-        return edges.head(session.server, speculating=session.speculating, has_baseline=session.has_baseline)
+        return edges.head(session.server, session.speculation, can_switch=bool(session.ways()))
 
     def status(
         self, *, asked_after: int | None, following: bool, width: int, folded: bool, queued: int = 0

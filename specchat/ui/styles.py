@@ -9,6 +9,8 @@ THINKING = "thinking/"
 """Put before the look of an origin for a token of the thinking, which is drawn dimmer."""
 MARK = "mark-"
 """Put before the name of a mark."""
+PROPOSAL = "proposal-"
+"""Put before the name of a look of what was proposed and not kept."""
 CODE = "code"
 """Code in the Markdown view."""
 

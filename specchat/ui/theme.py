@@ -6,7 +6,7 @@ from rich.style import Style
 from textual.theme import Theme as TextualTheme
 
 from specchat.theming import LOOKS, Depth, Theme
-from specchat.ui.styles import CODE, MARK, THINKING
+from specchat.ui.styles import CODE, MARK, PROPOSAL, THINKING
 
 
 def textual_theme(theme: Theme) -> TextualTheme:
@@ -66,8 +66,12 @@ def token_styles(theme: Theme) -> dict[str, Style]:
 
 
 def mark_styles(theme: Theme) -> dict[str, Style]:
-    """Styles of what is drawn over tokens, "mark-find" and so on, and of code: "code", "code-keyword" and so on."""
+    """Styles of what is drawn over tokens, of proposals that were not kept, and of code.
+
+    They are named "mark-find" and so on, "proposal-rejected" and so on, "code", "code-keyword" and so on.
+    """
     marks = {MARK + name: Style.parse(look.style) for name, look in theme.marks.items()}
+    marks |= {PROPOSAL + name: Style.parse(look.style) for name, look in theme.proposals.items()}
     ground = Style.parse(theme.code["text"].style)
     code = {f"{CODE}-{name}": ground + Style.parse(look.style) for name, look in theme.code.items()}
     return {**marks, **code, CODE: ground}

@@ -34,6 +34,9 @@ MOVES = (
     TokenKey("Ctrl+Home Ctrl+End", "the first and the last token of all", "",
              (("ctrl+home", "beginning"), ("ctrl+end", "end"))),
 )  # fmt: skip
-COMMAND_LETTERS = {"m": "markdown", "f": "fold", "c": "copy", "b": "copy-code", "e": "edit"}
+COMMAND_LETTERS = {
+    "m": "markdown", "f": "fold", "c": "copy", "b": "copy-code", "e": "edit", "p": "proposals", "v": "steps",
+    "w": "errors",
+}  # fmt: skip
 """Letters that run a command of the table."""
 SELECT_ALL = "ctrl+a"

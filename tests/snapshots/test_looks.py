@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 import pytest
@@ -10,6 +11,7 @@ from textual.pilot import Pilot
 
 from chat_pilot import backend_for, make_app, without_speculation
 from fakes import FixedClock, Pause, Script
+from proposing import Drafted, proposing
 from specchat.core.errors import StreamBroken
 from specchat.core.events import SpeculationReported
 from specchat.core.speculation import Channel
@@ -111,6 +113,57 @@ def test_looks_of_every_view(snap_compare: Compare, view: str, size: tuple[int, 
         await pilot.pause(0.3)
 
     assert snap_compare(app(), terminal_size=size, run_before=open_view)
+
+
+TRACED = (
+    Drafted((), "A"),
+    Drafted((" small",), " model", (" draft",)),
+    Drafted((" proposes", " tokens", ","), " and"),
+    Drafted((), " the", (" then", " a", "\n")),
+    Drafted((" target",), " 日本", (" 漢字", " 👩‍👩‍👧")),
+    Drafted((), " checks"),
+    Drafted((" 42",), " of", (" times", ".")),
+    Drafted((" them", " at", " once"), "."),
+)  # fmt: skip
+TRACED_VIEWS: dict[str, tuple[str, ...]] = {
+    "count": ("ctrl+n",),
+    "struck": ("ctrl+n", "ctrl+n"),
+    "steps": ("f12", "f", "f", "home"),
+    "steps-at-the-cursor": ("f7", "r", "r", "v"),
+    "errors": ("f7", "w"),
+    "wanted": ("ctrl+n", "ctrl+n", "f7", "R", "R"),
+}
+
+
+def traced_app(theme: str = "dark") -> ChatApp:
+    made, _, _ = make_app(proposing(TRACED, clock=FixedClock(0.7)), theme=theme)
+    return made
+
+
+async def open_traced(view: str, pilot: Pilot[None]) -> None:
+    await ask(pilot)
+    for key in TRACED_VIEWS[view]:
+        await pilot.press(key)
+        await pilot.pause(0.05)
+    pilot.app.clear_notifications()
+    await pilot.pause(0.2)
+
+
+@pytest.mark.parametrize("view", TRACED_VIEWS)
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["wide", "folded"])
+def test_looks_of_what_a_trace_shows(snap_compare: Compare, view: str, size: tuple[int, int]) -> None:
+    assert snap_compare(traced_app(), terminal_size=size, run_before=partial(open_traced, view))
+
+
+@pytest.mark.parametrize("view", ["struck", "steps", "errors"])
+def test_looks_of_what_a_trace_shows_in_the_light_theme(snap_compare: Compare, view: str) -> None:
+    assert snap_compare(traced_app("light"), terminal_size=(80, 24), run_before=partial(open_traced, view))
+
+
+def test_looks_of_proposals_without_colour(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert snap_compare(traced_app(), terminal_size=(60, 20), run_before=partial(open_traced, "struck"))
 
 
 def test_looks_of_a_failed_reply(snap_compare: Compare) -> None:

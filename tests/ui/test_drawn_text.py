@@ -1,6 +1,7 @@
 """What is drawn is the reply's text, each grapheme in the look of the token in which it begins, whatever happens."""
 
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -11,15 +12,18 @@ from rich.style import Style
 from textual.strip import Strip
 
 from chat_pilot import Chat, open_chat
-from drawn_text import STYLES, Cell, Streamed, cells_of, check_cell, check_rows, cut, runs_of
+from drawn_text import STYLES, Cell, Streamed, asides_in, cells_of, check_cell, check_rows, cut, runs_of
 from fakes import Hang, Scripted, ScriptedBackend
 from replies import report
-from specchat.core.events import StreamEnded
+from specchat.core.events import StepsTraced, StreamEnded
 from specchat.core.reply import Outcome
 from specchat.core.speculation import Channel
+from specchat.core.trace import TracedStep
 from specchat.ui.cursor import Spot, TokenCursor
 from specchat.ui.layout.document import Document
 from specchat.ui.layout.marks import Mark, Marks
+from specchat.ui.panels.characters import spelled
+from specchat.ui.proposals import Proposals, bracketed
 from specchat.ui.styles import THINKING
 from specchat.ui.widgets.painting import RowPainter
 from told_replies import turns_of
@@ -37,9 +41,29 @@ _OTHERS = st.one_of(
     st.tuples(st.just("point"), st.tuples(st.integers(0, 60))),
     st.tuples(st.just("fold"), st.tuples(st.booleans())),
     st.tuples(st.just("scroll"), st.tuples(st.integers(0, 60))),
+    st.tuples(st.just("trace"), st.just(())),
+    st.tuples(st.just("trace"), st.just(())),
+    st.tuples(st.just("propose"), st.tuples(st.sampled_from(list(Proposals)))),
 )
 _HAPPENINGS = st.lists(st.one_of(_CHUNKS, _CHUNKS, _OTHERS), min_size=2, max_size=20)
 _ENDS = st.sampled_from(["running", "stopped", "finished", "reported"])
+
+
+WANTED = dict(
+    enumerate([" word", "漢字", "\n", "👩\u200d👧", "\u0301", "  ", "longer-than-a-line-is", "מ", "🏽", "\t"], 5000)
+)
+"""Texts of tokens that a draft proposes in vain."""
+
+
+def traced_rows(ids: Sequence[int], number: int) -> list[TracedStep]:
+    """Rows of the trace for a chunk, from row `number` on; most steps have proposals that are refused."""
+    rows = [TracedStep(0, 0.0, 0, (), 0, tuple(ids[:1]))] if ids and not number else []
+    kept = tuple(ids[len(rows) :])
+    if kept:
+        at = number + len(rows)
+        wanted = tuple(5000 + (at * 3 + n) % len(WANTED) for n in range(at % 4))
+        rows.append(TracedStep(at, 0.1 * at, len(kept) - 1 + len(wanted), (*kept[:-1], *wanted), len(kept) - 1, kept))
+    return rows
 
 
 class Drawing:
@@ -52,6 +76,10 @@ class Drawing:
         self.cursor = TokenCursor(self.document)
         self._turns = turns_of(self.reply)
         self._folded = False
+        self._proposals = Proposals.HIDDEN
+        self._rows: list[TracedStep] = []
+        """Of the hook's trace, all of them."""
+        self._told = 0
         self._marks = Marks()
         self._painter = RowPainter(STYLES, lambda _: Style.null())
         self._strips: dict[int, Strip] = {}
@@ -61,10 +89,22 @@ class Drawing:
 
     def arrive(self, channel: Channel, text: str, cuts: list[int]) -> None:
         if tokens := cut(text, cuts):
-            self.update(self.stream.add(self.stream.chunk(channel, tokens)))
+            chunk = self.stream.chunk(channel, tokens)
+            self._rows += traced_rows(chunk.token_ids or (), len(self._rows))
+            self.update(self.stream.add(chunk))
 
     def learn(self) -> None:
         self.update(self.stream.add(self.stream.pieces()))
+
+    def trace(self) -> None:
+        rows, self._told = self._rows[self._told :], len(self._rows)
+        self.update(self.stream.add(StepsTraced(tuple(rows), WANTED)))
+
+    def propose(self, proposals: Proposals) -> None:
+        self._proposals = proposals
+        self.document.set_view(None, proposals=proposals)
+        self.cursor.take(self._turns)
+        self._strips.clear()
 
     def end(self, how: str) -> None:
         if how == "reported":
@@ -111,7 +151,8 @@ class Drawing:
             strip = self._strip(row)
             assert strip == self._paint(row)
             assert strip.cell_length == self.document.width + 3
-            assert self.document.row_of(*self.document.place_of(row)) == row
+            found = self.document.row_of(*self.document.place_of(row))
+            assert found == row or (found > row and not any(cells_of(self._strip(at)) for at in range(row, found)))
             if cells := cells_of(strip):
                 by_block.setdefault(self.document.row(row).block, []).append(cells)
         assert list(by_block) == sorted(by_block)
@@ -121,6 +162,31 @@ class Drawing:
         assert len(drawn) == len(shown)
         for rows, (text, looks) in zip(drawn, shown, strict=True):
             check_rows(rows, text, looks)
+        self._check_proposals()
+
+    def _check_proposals(self) -> None:
+        """What was refused is drawn once, before what stands behind its place, and nothing else is drawn."""
+        drawn = ""
+        for row in range(self.document.height):
+            asides, cells = asides_in(self._strip(row)), cells_of(self._strip(row))
+            drawn += "".join(cell.text for cell in asides)
+            for aside in asides:
+                assert [cell.offset >= aside.offset for cell in cells] == sorted(
+                    cell.offset >= aside.offset for cell in cells
+                )
+        if not self._folded:
+            expected = "".join(self._expected())
+            assert drawn.replace(" ", "") == expected.replace(" ", "")
+
+    def _expected(self) -> list[str]:
+        trace = self.reply.trace
+        if self._proposals is Proposals.HIDDEN or trace is None or not self.reply.is_traced:
+            return []
+        rejected = [row.proposed[row.accepted :] for row in trace.rows if row.proposed and row.emitted[row.accepted :]]
+        if self._proposals is Proposals.COUNT:
+            return [bracketed(str(len(ids))) for ids in rejected if ids]
+        texts = ["".join(WANTED[token] for token in ids) for ids in rejected if ids]
+        return [bracketed(spelled(text).replace("␣", " " if text.strip(" ") else "␣")) for text in texts]
 
     def _mark(self, layer: str, marks: dict[int, list[Mark]]) -> None:
         if self._marks.set(layer, marks):
@@ -152,6 +218,30 @@ def test_any_sequence_leaves_the_text_and_the_origins_drawn(
         drawing.check()
 
         assert drawing.reply.text == drawing.stream.text
+
+
+@given(
+    st.lists(st.tuples(st.one_of(_CHUNKS, _CHUNKS, _CHUNKS, _OTHERS), st.booleans()), min_size=4, max_size=24),
+    st.integers(4, 40),
+    st.sampled_from([Proposals.COUNT, Proposals.SHOWN]),
+)
+@settings(max_examples=300, deadline=None)
+def test_refused_proposals_are_drawn_at_their_places_and_leave_the_text_as_it_is(
+    happenings: list[tuple[tuple[str, tuple[object, ...]], bool]], width: int, proposals: Proposals
+) -> None:
+    drawing = Drawing(width)
+    drawing.propose(proposals)
+    for (name, arguments), traces in happenings:
+        getattr(drawing, name)(*arguments)
+        if traces:
+            drawing.trace()
+        drawing.check()
+    drawing.trace()
+    drawing.learn()
+    drawing.learn()
+    drawing.check()
+    drawing.end("finished")
+    drawing.check()
 
 
 @given(st.lists(_TEXTS, max_size=6), st.integers(4, 40), st.data())

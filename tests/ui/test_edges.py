@@ -5,6 +5,7 @@ from rich.cells import cell_len
 
 from fakes import server_info
 from specchat.core.counters import Verdict
+from specchat.core.switching import Speculation
 from specchat.session.server_load import ServerLoad
 from specchat.ui.panels import edges
 from specchat.ui.panels.drawing import TIMES, EdgeLine, fit
@@ -113,7 +114,7 @@ def test_counters_that_differ_are_bad_only_where_they_take_a_figure_away() -> No
 
 def test_the_head_shows_no_control_characters_of_a_server() -> None:
     server = server_info(model="evil\x1b[2J\nmodel", version="0\u202e1")
-    shown = fit(edges.head(server, speculating=True, has_baseline=False), 200).text
+    shown = fit(edges.head(server, Speculation(), can_switch=False), 200).text
 
     assert "evil␛[2J model" in shown
     assert not {"\x1b", "\n", "\u202e"} & set(shown)
@@ -130,4 +131,4 @@ def test_the_head_gives_way_from_the_left() -> None:
 def test_the_head_says_where_speculation_is_unknown() -> None:
     server = server_info(draft_length=None)
 
-    assert "? unknown" in fit(edges.head(server, speculating=True, has_baseline=False), 120).text
+    assert "? unknown" in fit(edges.head(server, Speculation(), can_switch=False), 120).text

@@ -3,6 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
+from proposing import SHORT, Proposed
 from replies import chunk, replied, report
 from specchat.core.events import ChunkArrived, PiecesLearned
 from specchat.core.reply import Outcome, Reply
@@ -10,6 +11,7 @@ from specchat.core.speculation import Channel
 from specchat.ui.panels.characters import names_of, spelled
 from specchat.ui.panels.drawing import TIMES
 from specchat.ui.panels.inspection import FEWEST, MOST, inspect
+from specchat.ui.proposals import bracketed
 from told_replies import Steps, tell, told
 
 STEPS: Steps = [("One",), (" two", " three"), (" four", " five", " six", " seven"), (" eight",)]
@@ -36,6 +38,23 @@ def test_a_correction_shows_how_many_proposals_fell() -> None:
 
     assert "the target's own word: it rejected draft position 2" in shown
     assert "1 ␣two  ✗ 2 rejected  target ␣three" in shown
+
+
+def test_a_traced_correction_shows_what_the_draft_wanted() -> None:
+    shown = said(Proposed(*SHORT).reply(), 8)
+
+    wanted = bracketed("␣dog")
+    assert (
+        f"the target's own word: the draft wanted {wanted} at position 1 · exact, traced: the server hook saw it"
+        in shown
+    )
+    assert f"1 {wanted}  2 {bracketed('.')}  3 {bracketed('⏎')}  target ␣cat" in shown
+
+
+def test_a_kept_proposal_shows_what_was_proposed_behind_it() -> None:
+    shown = said(Proposed(*SHORT).reply(), 10)
+
+    assert f"1 ␣42  2 {bracketed('␣miles')}  3 {bracketed('␣away')}  target ␣times" in shown
 
 
 @pytest.mark.parametrize(

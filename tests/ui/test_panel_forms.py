@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from specchat.core.counters import Verdict
+from specchat.core.switching import Way
 from specchat.session.server_load import ServerLoad
 from specchat.ui.panels import drawing, forms
 from specchat.ui.panels.column import arrange, height
@@ -38,7 +39,7 @@ WIDE = PanelsView(
     PositionsView((1.0,) * 15, 15),
     YieldsView((123456, *(0,) * 14, 1), 15),
     ReplyView(123_456.0, 99_999.0, 123456, "reported", 123456, 123456, 33333, 0.999, f"{AGREES} and more " * 3),
-    ComparisonView(12345.6, 9999.9, 1, 1, possible=True),
+    ComparisonView(12345.6, 9999.9, 1, 1, Way.HOOK, possible=True),
     ServerView(ServerLoad(12345, 12345, 1.0, 123456.7), tells=True),
 )
 

@@ -3,12 +3,14 @@
 import pytest
 
 from fakes import server_info
+from proposing import SHORT, Proposed
 from specchat.core.conversation import Turn
 from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.events import ChunkArrived, SpeculationReported
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import figures_of
 from specchat.core.speculation import Channel
+from specchat.core.switching import Speculation, Way
 from specchat.session.server_load import ServerLoad
 from specchat.ui.panels import drawing
 from specchat.ui.panels.forms import comparison_forms
@@ -86,6 +88,31 @@ def test_on_and_off_are_compared_over_replies_that_are_long_enough() -> None:
     assert [view.on, view.off, view.ratio] == pytest.approx([40.0, 10.0, 4.0])
     assert (view.on_replies, view.off_replies) == (1, 1)
     assert f"4.00 {drawing.TIMES}" in comparison_forms(view)[1][0].text
+
+
+def switched(reply: Reply, limit: int, way: Way) -> Reply:
+    reply.speculation, reply.speculating = Speculation(limit, way), False if limit == 0 else None
+    return reply
+
+
+def test_off_by_the_hook_counts_only_where_no_second_server_was_asked() -> None:
+    on = finished(reply_in_chunks(1, *[4] * 10, speculating=True))
+    hooked = switched(finished(reply_in_chunks(1, *[1] * 20, k=0, seconds=0.2)), 0, Way.HOOK)
+    limited = switched(finished(reply_in_chunks(1, *[2] * 20, k=1, seconds=0.2)), 1, Way.HOOK)
+    second = switched(finished(reply_in_chunks(1, *[1] * 20, k=0)), 0, Way.SERVER)
+    turns = [Turn("?", reply, server_info()) for reply in (on, hooked, limited, second)]
+    without, both = comparison_of(turns[:3], possible=True), comparison_of(turns, possible=True)
+
+    assert [without.off, both.off] == pytest.approx([5.0, 10.0])
+    assert [(view.off_replies, view.off_way) for view in (without, both)] == [(1, Way.HOOK), (1, Way.SERVER)]
+    assert "same server" in "".join(line.text for line in comparison_forms(without)[1])
+    assert "same server" not in "".join(line.text for line in comparison_forms(both)[1])
+
+
+def test_a_reply_that_was_drafted_in_spite_of_the_switch_is_no_measure_of_off() -> None:
+    disobeyed = switched(Proposed(*SHORT * 3).reply(), 0, Way.HOOK)
+
+    assert comparison_of([Turn("?", disobeyed, server_info())], possible=True).off_replies == 0
 
 
 def test_one_side_alone_gives_no_ratio() -> None:

@@ -16,6 +16,7 @@ from specchat.theming import (
     GRADES,
     LOOKS,
     MARKS,
+    PROPOSALS,
     Depth,
     Theme,
     depth_of,
@@ -138,6 +139,34 @@ def test_all_other_text_is_readable(theme: Theme, depth: Depth, palette: list[st
     }
 
     assert weak == {}
+
+
+@pytest.mark.parametrize("palette", [_XTERM, _VGA], ids=["xterm", "vga"])
+@pytest.mark.parametrize("depth", _COLOURED)
+def test_proposals_are_readable_bare_and_under_the_bar_of_the_steps_view(
+    theme: Theme, depth: Depth, palette: list[str]
+) -> None:
+    styles, ground = token_styles(theme.at(depth)), ground_of(theme.at(depth))
+    weak = {}
+    for name in PROPOSALS:
+        for bar in (Style.null(), styles["mark-step"]):
+            ratio = contrast(*drawn(bar + styles[f"proposal-{name}"], ground, depth, palette))
+            if ratio < 4.5:
+                weak[name, bar] = ratio
+
+    assert weak == {}
+
+
+@pytest.mark.parametrize("depth", list(Depth))
+def test_proposals_are_apart_from_every_token_and_from_each_other(theme: Theme, depth: Depth) -> None:
+    styles, ground = token_styles(theme.at(depth)), ground_of(theme.at(depth))
+    rejected, abandoned = (sent(ground + styles[f"proposal-{name}"], depth) for name in ("rejected", "abandoned"))
+    tokens = {sent(ground + styles[name], depth) for name in LOOKS}
+
+    assert styles["proposal-rejected"].strike
+    assert styles["proposal-abandoned"].strike
+    assert rejected != abandoned
+    assert not {rejected, abandoned} & tokens
 
 
 @pytest.mark.parametrize("depth", list(Depth))
@@ -313,6 +342,7 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, text: str) -> None:
         ("dark = true", 'dark = "yes"', "dark = true or dark = false"),
         ("[thinking]", "[thoughts]", "'thoughts'"),
         ("plain = ", "plane = ", "origins.plain"),
+        ("abandoned = ", "dropped = ", "proposals.abandoned"),
     ],
 )
 def test_a_theme_that_makes_no_sense_is_refused(find: str, put: str, words: str) -> None:

@@ -13,6 +13,7 @@ GROUPS = (
     "Reading",
     "Tokens",
     "With the token cursor",
+    "In the steps view",
     "Copying",
     "The next prompts",
     "Program",

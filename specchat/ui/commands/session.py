@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from specchat.core.errors import SpecchatError
 from specchat.ui.commands.command import Command
 from specchat.ui.screens.help import HelpScreen
 
@@ -23,18 +22,6 @@ def palette(chat: "ChatScreen", _: str) -> None:
     from specchat.ui.palette import open_palette
 
     chat.show_over(open_palette())
-
-
-def switch(chat: "ChatScreen", _: str) -> None:
-    """Ask the other server from now on."""
-    if not chat.session.has_baseline:
-        raise SpecchatError(
-            "There is one server, and no server can switch speculation off by request.",
-            "Start specchat with --baseline-url and the address of one that does not speculate.",
-        )
-    on_now = chat.session.switch()
-    chat.show_server_changed()
-    chat.tell(f"Speculation {'on' if on_now else 'off'}, from the next prompt on.")
 
 
 def export(chat: "ChatScreen", _: str) -> None:
@@ -73,10 +60,6 @@ COMMANDS = (
     Command(
         "palette", "find a command by its words", "Program", palette,
         keys="Ctrl+P", binding="ctrl+p", label="Commands", priority=True, slash=False,
-    ),
-    Command(
-        "switch", "speculation on or off, for the next prompt", "Speculation", switch,
-        keys="F2, Ctrl+T", binding="f2,ctrl+t", label="On/off",
     ),
     Command(
         "export", "export the conversation as JSON and CSV", "Program", export,

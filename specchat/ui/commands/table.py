@@ -4,11 +4,12 @@ import re
 from difflib import get_close_matches
 
 from specchat.core.errors import SpecchatError
-from specchat.ui.commands import copying, finding, sampling, session, talking, tokens, viewing
+from specchat.ui.commands import copying, finding, sampling, session, speculation, talking, tokens, viewing
 from specchat.ui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
     *talking.COMMANDS,
+    *speculation.COMMANDS,
     *viewing.COMMANDS,
     *finding.COMMANDS,
     *tokens.COMMANDS,

@@ -50,6 +50,15 @@ def rejection(chat: "ChatScreen", _: str) -> None:
         raise SpecchatError("No proposal was rejected behind this token.", "R goes back to the one before.")
 
 
+def go_to(chat: "ChatScreen", spot: "Spot") -> bool:
+    """Put the keyboard at a token; False where none is shown, or that one is not."""
+    if not chat.transcript.document.place_of_token(*spot):
+        return False
+    chat.transcript.focus()
+    chat.transcript.mode.enter()
+    return chat.transcript.mode.go_to(spot)
+
+
 def _enter(chat: "ChatScreen") -> "Spot":
     """Put the keyboard at the tokens; returns the token under the cursor."""
     document = chat.transcript.document

@@ -8,6 +8,7 @@ from specchat.ui.layout.markdown import MarkdownLayout
 from specchat.ui.layout.parts import GapPart, Part, Row, TextPart
 from specchat.ui.layout.section import View
 from specchat.ui.layout.turn import BLOCKS_PER_TURN, Place, TurnLayout
+from specchat.ui.proposals import Proposals
 
 __all__ = ["Document", "Place", "TurnLayout", "View"]
 
@@ -81,18 +82,26 @@ class Document:
         """How a turn's reply is shown; None asks how those to come will be."""
         return self._view if turn is None else self.turns[turn].view
 
-    def set_view(self, turn: int | None, *, folded: bool | None = None, markdown: bool | None = None) -> None:
+    def set_view(
+        self,
+        turn: int | None,
+        *,
+        folded: bool | None = None,
+        markdown: bool | None = None,
+        proposals: Proposals | None = None,
+    ) -> None:
         """Show a reply in another way.
 
         Args:
             turn: Its number; None for all, and those to come.
             folded: Shall its thinking be only a heading? None leaves that as it is.
             markdown: Shall its answer be Markdown, as soon as it is complete? None leaves that as it is.
+            proposals: How shall rejected proposals be shown? None leaves that as it is.
         """
         if turn is None:
-            self._view = _changed(self._view, folded, markdown)
+            self._view = _changed(self._view, folded, markdown, proposals)
         for layout in self.turns if turn is None else [self.turns[turn]]:
-            layout.set_view(_changed(layout.view, folded, markdown))
+            layout.set_view(_changed(layout.view, folded, markdown, proposals))
         self._place(0)
 
     def wanted_markdown(self) -> list[MarkdownLayout]:
@@ -182,5 +191,9 @@ class Document:
             self._tops.append(before)
 
 
-def _changed(view: View, folded: bool | None, markdown: bool | None) -> View:
-    return View(view.folded if folded is None else folded, view.markdown if markdown is None else markdown)
+def _changed(view: View, folded: bool | None, markdown: bool | None, proposals: Proposals | None) -> View:
+    return View(
+        view.folded if folded is None else folded,
+        view.markdown if markdown is None else markdown,
+        view.proposals if proposals is None else proposals,
+    )

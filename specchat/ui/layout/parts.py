@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from rich.cells import cell_len
 
 from specchat.core.harmless import one_line
+from specchat.ui.layout.asides import Aside
 from specchat.ui.layout.flow import FlowLine, TextFlow
 
 
@@ -19,6 +20,8 @@ class Span(NamedTuple):
     """Index, in the text of the row's block, of its first character."""
     whole: bool = False
     """Is it one character to the reader, which is never drawn in two looks: a tab, or a grapheme of several?"""
+    aside: bool = False
+    """Is it no part of the text, and drawn before the character at `offset`?"""
 
 
 class Row(NamedTuple):
@@ -111,7 +114,15 @@ class HeadingPart(GapPart):
 class TextPart:
     """Wrapped text in pieces, each with a style."""
 
-    def __init__(self, block: int, width: int, *, indent: int, style: str | Callable[[int], str] = "") -> None:
+    def __init__(
+        self,
+        block: int,
+        width: int,
+        *,
+        indent: int,
+        style: str | Callable[[int], str] = "",
+        aside_style: Callable[[str], str] = lambda _: "",
+    ) -> None:
         """Start empty.
 
         Args:
@@ -120,11 +131,13 @@ class TextPart:
             indent: Cells left free at the left of each row.
             style: The style of every piece, or what tells it by the piece's index whenever a row is drawn, where
                 `replace` is not told one for each.
+            aside_style: The style of each grapheme of asides.
         """
         self.block = block
         self.flow = TextFlow(width - indent)
         self._indent = indent
         self._style = style
+        self._aside_style = aside_style
         self._styles: list[str] = []
         self._top = 0
         self._height = 0
@@ -139,16 +152,28 @@ class TextPart:
         """Rows, without empty ones at the beginning and the end."""
         return self._height
 
-    def replace(self, first: int, pieces: Sequence[str], styles: Sequence[str] = ()) -> int:
-        """Put pieces in place of those from `first` on; returns the first row that may look different."""
+    def replace(
+        self, first: int, pieces: Sequence[str], styles: Sequence[str] = (), asides: Sequence[Aside] = ()
+    ) -> int:
+        """Put pieces in place of those from `first` on, with what is drawn before them.
+
+        Returns:
+            The first row that may look different.
+        """
         looks_change = bool(styles) or callable(self._style)
         restyled = self.flow.line_of_piece(first) if first < len(self.flow) and looks_change else self.flow.height
         self._styles[first:] = styles
-        changed = min(restyled, self.flow.replace(first, pieces))
+        changed = min(restyled, self.flow.replace(first, pieces, asides))
         top, height = self._top, self._height
         self._trim()
         # Empty lines at the end are not shown: what changes behind the last row changes the row that follows the part.
         return max(0, min(changed - top, height, self._height)) if top == self._top else 0
+
+    def set_asides(self, asides: Sequence[Aside], style: Callable[[str], str]) -> None:
+        """Draw other words in the text; the style is told of each of their graphemes."""
+        self._aside_style = style
+        self.flow.set_asides(asides)
+        self._trim()
 
     def resize(self, width: int) -> None:
         """Wrap for another width of the transcript."""
@@ -158,7 +183,7 @@ class TextPart:
     def row(self, index: int) -> Row:
         """One line, neighbours of one style joined."""
         line = self.flow.line(self._top + index)
-        broken = self.flow.text.startswith("\n", line.end)
+        broken = self.flow.is_broken(self._top + index)
         return Row(self.block, line.end, tuple(self._spans(line)), self._indent, broken=broken)
 
     def row_at(self, offset: int) -> int:
@@ -189,6 +214,12 @@ class TextPart:
         text, style, start, joins = "", "", 0, False
         own, piece = "", -1
         for atom in line.atoms:
+            if atom.aside:
+                if text:
+                    spans.append(Span(text, style, start, not joins))
+                    text, joins = "", False
+                spans.append(Span(atom.drawn, self._aside_style(atom.drawn), atom.start, whole=True, aside=True))
+                continue
             if atom.piece != piece:
                 own, piece = self._style_of(atom.piece), atom.piece
             # A grapheme of several characters and a tab stay apart, so that a click finds its character.

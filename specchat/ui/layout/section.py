@@ -8,8 +8,10 @@ from functools import partial
 from typing import NamedTuple
 
 from specchat.core.speculation import Channel, Label
+from specchat.ui.layout.asides import Aside
 from specchat.ui.layout.markdown import MarkdownLayout
 from specchat.ui.layout.parts import GapPart, HeadingPart, Part, TextPart
+from specchat.ui.proposals import Proposals, aside_style
 from specchat.ui.styles import style_of
 
 INDENT = 2
@@ -27,6 +29,8 @@ class View(NamedTuple):
     """Is its thinking only a heading?"""
     markdown: bool = False
     """Is its answer shown as Markdown, as soon as it is complete, and not token by token?"""
+    proposals: Proposals = Proposals.HIDDEN
+    """How rejected proposals are shown among its tokens."""
 
 
 class Section:
@@ -38,7 +42,16 @@ class Section:
         count: Tokens with an id, for the heading of what is folded; 0 where the server sends no ids.
     """
 
-    def __init__(self, channel: Channel, first: int, block: int, width: int, label_of: Callable[[int], Label]) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        first: int,
+        block: int,
+        width: int,
+        label_of: Callable[[int], Label],
+        *,
+        proposals: Proposals = Proposals.HIDDEN,
+    ) -> None:
         """Start empty.
 
         Args:
@@ -48,6 +61,7 @@ class Section:
             width: Cells of the transcript.
             label_of: What is known of a token, by its index in the reply. It is asked for what is in sight, whenever
                 that is drawn: a report that is laid over a long reply changes the looks of all of it at once.
+            proposals: How rejected proposals are shown.
         """
         self.channel = channel
         self.first = first
@@ -57,7 +71,8 @@ class Section:
         self._heading = HeadingPart(block + 1, self._title or "", "channel", indent=INDENT)
         # No method of this section: a circle of objects would outlive the conversation (see `specchat.ui.frames`).
         style = partial(_style, label_of, first, channel is Channel.REASONING)
-        self.part = TextPart(block + _PART, width, indent=INDENT, style=style)
+        around = partial(aside_style, proposals)
+        self.part = TextPart(block + _PART, width, indent=INDENT, style=style, aside_style=around)
         self.count = 0
         self._markdown: MarkdownLayout | None = None
         self._shown: list[Part] = [self.part]
@@ -83,13 +98,30 @@ class Section:
         """Is nothing of it shown but the heading?"""
         return self._shown[-1] is self._heading
 
-    def replace(self, texts: Sequence[str], first: int) -> int:
+    def replace(self, texts: Sequence[str], first: int, asides: Sequence[Aside] = ()) -> int:
         """Put tokens with these texts in place of those from index `first` of the reply on.
+
+        Args:
+            texts: One for each token.
+            first: Index of the first of them.
+            asides: What is drawn before some of them, by their indices.
 
         Returns:
             The first row of `part` that may look different.
         """
-        return self.part.replace(first - self.first, texts)
+        return self.part.replace(first - self.first, texts, asides=self._own(asides))
+
+    def set_asides(self, asides: Sequence[Aside], proposals: Proposals) -> None:
+        """Draw other rejected proposals.
+
+        Args:
+            asides: Those of all of its tokens, by their indices in the reply.
+            proposals: How they are shown.
+        """
+        self.part.set_asides(self._own(asides), partial(aside_style, proposals))
+
+    def _own(self, asides: Sequence[Aside]) -> list[Aside]:
+        return [(index - self.first, words) for index, words in asides]
 
     def resize(self, width: int) -> None:
         """Lay out for another width. Markdown keeps its rows until it is laid out anew, which takes longer."""

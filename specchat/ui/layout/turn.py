@@ -3,16 +3,20 @@
 Lays out again only what an event touched. Knows no other turn and no screen row: `Document` stacks turns.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from specchat.core.conversation import Turn
 from specchat.core.reply import Outcome, Reply
+from specchat.core.server import ServerInfo
 from specchat.core.speculation import Channel
+from specchat.core.switch_meaning import meaning_of
+from specchat.ui.layout.asides import Aside
 from specchat.ui.layout.markdown import MarkdownLayout
 from specchat.ui.layout.parts import GapPart, HeadingPart, Part, Row, TextPart
 from specchat.ui.layout.section import BLOCKS_PER_SECTION, INDENT, Section, View, channel_from
+from specchat.ui.proposals import asides_of
 
 BLOCKS_PER_TURN = 1 << 44
 """Numbers that the blocks of one turn share out among them."""
@@ -49,6 +53,8 @@ class TurnLayout:
         self._width = width
         self._block = (index + 1) * BLOCKS_PER_TURN
         self._view = view
+        self._reply = turn.reply
+        self._server = turn.server
         self._complete = False
         self.replaced = turn.replaced
         self._title = "Assistant · continued" if turn.continues else "Assistant"
@@ -89,7 +95,7 @@ class TurnLayout:
         whole = complete is not self._complete and self._view.markdown
         self._complete = complete
         changed = self._update_sections(reply, first)
-        self._tail = self._tail_of(reply)
+        self._tail = self._tail_of(reply, self._server)
         before = self._rows_before(changed[0]) + changed[1]
         self._collect()
         return 0 if whole else before
@@ -106,7 +112,12 @@ class TurnLayout:
 
     def set_view(self, view: View) -> None:
         """Show the reply in another way."""
-        self._view = view
+        before, self._view = self._view, view
+        if view.proposals is not before.proposals:
+            asides = asides_of(self._reply, view.proposals)
+            for section in self._sections:
+                end = section.first + len(section.part.flow)
+                section.set_asides(_within(asides, section.first, end), view.proposals)
         self._collect()
 
     # -- Markdown -------------------------------------------------------------------------------------------------
@@ -132,7 +143,8 @@ class TurnLayout:
         at = bisect_right(self._ends, index)
         row = self.parts[at].row(index - (self._ends[at - 1] if at else 0))
         if self.replaced:
-            return row._replace(spans=tuple(span._replace(style=REPLACED) for span in row.spans))
+            spans = (span if span.aside else span._replace(style=REPLACED) for span in row.spans)
+            return row._replace(spans=tuple(spans))
         return row
 
     def row_of(self, block: int, offset: int) -> int:
@@ -192,18 +204,27 @@ class TurnLayout:
         touched = max(0, len(self._sections) - 1)
         row: int | None = None
         start = first
+        asides = asides_of(reply, self._view.proposals, first)
         for index, (channel, text) in enumerate(rows[first:], first):
             if section is not None and (channel is section.channel or not text):
                 continue
             if section is not None:
-                changed = section.replace([text for _, text in rows[start:index]], start)
+                texts = [text for _, text in rows[start:index]]
+                changed = section.replace(texts, start, _within(asides, start, index))
                 row = changed if row is None else row
                 start = index
             block = self._block + BLOCKS_PER_SECTION * (len(self._sections) + 1)
-            section = Section(channel_from(rows, index), index, block, self._width, reply.label_of)
+            section = Section(
+                channel_from(rows, index),
+                index,
+                block,
+                self._width,
+                reply.label_of,
+                proposals=self._view.proposals,
+            )
             self._sections.append(section)
         if section is not None:
-            changed = section.replace([text for _, text in rows[start:]], start)
+            changed = section.replace([text for _, text in rows[start:]], start, _within(asides, start, len(rows)))
             row = changed if row is None else row
         shows_tokens = touched < len(self._sections) and self._sections[touched].shows_tokens
         return touched, row if row is not None and shows_tokens else 0
@@ -218,7 +239,7 @@ class TurnLayout:
         rows = sum(part.height for part in self._head)
         return rows + sum(earlier.height for earlier in self._sections[:section])
 
-    def _tail_of(self, reply: Reply) -> list[Part]:
+    def _tail_of(self, reply: Reply, server: ServerInfo) -> list[Part]:
         sentences = []
         if reply.outcome is Outcome.FAILED:
             sentences.append((f"✗ {reply.error}", "error"))
@@ -226,6 +247,9 @@ class TurnLayout:
             sentences.append(("■ stopped; what came is kept", "stopped"))
         elif reply.finish_reason == "length":
             sentences.append(("■ ended at the limit of tokens", "stopped"))
+        meaning = meaning_of(reply, server)
+        if meaning is not None and reply.has_ids:
+            sentences.append((f"· {meaning.sentence}", "note"))
         sentences += [(f"· {note}", "note") for note in reply.notes]
         tail: list[Part] = []
         block = self._block + BLOCKS_PER_TURN - 1 - len(sentences)
@@ -258,3 +282,13 @@ class TurnLayout:
                 ends = self._sections[number + 1].first if number + 1 < len(self._sections) else len(self._thought)
                 section.count = self._thought.count(1, counted, ends)
                 counted = ends
+
+
+def _within(asides: Sequence[Aside], start: int, end: int) -> Sequence[Aside]:
+    """Those before tokens of a stretch."""
+    first = bisect_left(asides, start, key=_index_of)
+    return asides[first : bisect_left(asides, end, first, key=_index_of)]
+
+
+def _index_of(aside: Aside) -> int:
+    return aside[0]

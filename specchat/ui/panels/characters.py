@@ -16,6 +16,8 @@ _CARRIER = "◌"
 
 def spelled(text: str) -> str:
     """The text with a sign for everything that cannot be seen by itself. No character of it combines with another."""
+    if text.isascii() and text.isprintable():
+        return text.replace(" ", _SIGNS[" "])
     return "".join(_sign(character) for character in text)
 
 

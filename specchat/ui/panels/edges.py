@@ -4,6 +4,7 @@ from enum import Enum, auto
 
 from specchat.core.harmless import one_line
 from specchat.core.server import ServerInfo
+from specchat.core.switching import Speculation, Way
 from specchat.theming import GRADES
 from specchat.ui.panels.drawing import BETWEEN, EdgeLine, Line, Run
 
@@ -13,8 +14,26 @@ _BEFORE_HINTS = 2
 """Figures that matter more than what a key does: the acceptance length and the rate."""
 
 
-def head(server: ServerInfo, *, speculating: bool, has_baseline: bool) -> EdgeLine:
-    """Which server is asked next, and whether it speculates."""
+WAYS = {Way.HOOK: "hook", Way.SERVER: "2nd server"}
+"""In a word, how speculation was switched."""
+
+
+def made_by(speculation: Speculation) -> str:
+    """How a reply is made that has other speculation than the server's own; "" for one that has that."""
+    if speculation.limit is None:
+        return ""
+    what = "○ off" if speculation.is_off else f"● k ≤ {speculation.limit}"
+    return what if speculation.way is None else f"{what}{BETWEEN}{WAYS[speculation.way]}"
+
+
+def head(server: ServerInfo, speculation: Speculation, *, can_switch: bool) -> EdgeLine:
+    """Which server is asked next, and whether it speculates.
+
+    Args:
+        server: The one that is asked next.
+        speculation: What it is asked for.
+        can_switch: Is there a way to switch it?
+    """
     k = server.draft_length
     about = [one_line(server.model or "no model", 60)]
     if k:
@@ -24,8 +43,10 @@ def head(server: ServerInfo, *, speculating: bool, has_baseline: bool) -> EdgeLi
         about.append(f"vLLM {one_line(server.version, 30)}")
     left: list[Run] = [(" specchat ", "strong accent"), (f" {about[0]}", "")]
     left += [(f" · {part}", "dim") for part in about[1:]]
-    on = server.speculates if not has_baseline else speculating
+    on = True if can_switch else server.speculates
     mark = {True: ("● on", "strong good"), False: ("○ off", "strong"), None: ("? unknown", "dim")}[on]
+    if speculation.limit is not None:
+        mark = (made_by(speculation), "strong" if speculation.is_off else "strong good")
     return EdgeLine(tuple(left), (("speculation ", "dim"), mark, (" ", "")))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from specchat.core.switching import Way
 from specchat.theming import GRADES
 from specchat.ui.panels.drawing import (
     NONE,
@@ -135,10 +136,12 @@ def reply_forms(view: ReplyView) -> Sequence[Form]:
 def comparison_forms(view: ComparisonView) -> Sequence[Form]:
     """Both rates, and how many times faster."""
     if not view.possible:
-        return (line(("one server; a second one", "dim")), line(("comes with --baseline-url", "dim"))), ()
+        return (line(("no way to switch it here:", "dim")), line(("/spec off says what helps", "dim"))), ()
     look = "dim" if view.ratio is None else "good" if view.ratio >= 1 else "bad"
     ratio = NONE if view.ratio is None else f"{view.ratio:.2f} {TIMES}"
+    is_hooked = view.off_way is Way.HOOK
     about = " needs a reply of each" if view.ratio is None else " in tokens per second"
+    kind = (line(("off in this server, where", "dim")), line(("the draft stays loaded", "dim"))) if is_hooked else ()
     on, off = (number(value, 1, 6) for value in (view.on, view.off))
     short_on, short_off = (number(value, 1, 5) for value in (view.on, view.off))
     top = max(view.on or 0.0, view.off or 0.0) or 1.0
@@ -146,14 +149,16 @@ def comparison_forms(view: ComparisonView) -> Sequence[Form]:
         line(("● on  ", "good"), (bar((view.on or 0.0) / top, _BAR_CELLS - 4), "good"), (f" {on}", "")),
         line(("○ off ", "dim"), (bar((view.off or 0.0) / top, _BAR_CELLS - 4), "dim"), (f" {off}", "")),
         line((ratio, f"strong {look}"), (about, "dim")),
+        *kind,
     )
     rows = (
         line(("● on  ", "dim"), (on, ""), (" t/s", "dim"), (ratio.rjust(WIDTH - 16), f"strong {look}")),
-        line(("○ off ", "dim"), (off, ""), (" t/s", "dim")),
+        line(("○ off ", "dim"), (off, ""), (" t/s", "dim"), (" same server" if is_hooked else "", "dim")),
     )
     one = line(
-        ("● ", "dim"), (short_on, ""), ("  ○ ", "dim"), (short_off, ""), (ratio.rjust(WIDTH - 16), f"strong {look}")
-    )
+        ("● ", "dim"), (short_on, ""), ("  ○ ", "dim"), (short_off, ""),
+        (f"{ratio}{' hook' if is_hooked else ''}".rjust(WIDTH - 16), f"strong {look}"),
+    )  # fmt: skip
     return bars, rows, (one,), ()
 
 

@@ -10,6 +10,7 @@ from specchat.core.speculation import Channel, Evidence, Origin, Step, Token
 from specchat.ui.cursor import tokens_of_step
 from specchat.ui.panels.characters import bytes_of, names_of, spelled
 from specchat.ui.panels.drawing import BETWEEN, EdgeLine, Line, Run, fit, line
+from specchat.ui.proposals import ABANDONED, COUNT, LEFT, REJECTED, RIGHT, bracketed, word_of
 from specchat.ui.styles import MARK, style_of
 from specchat.ui.token_keys import MOVES
 
@@ -21,7 +22,7 @@ _LONGEST_STEP = 12
 """Characters of each token where a step is shown."""
 _CHANNELS = {Channel.REASONING: "thinking", Channel.TOOL: "tool call"}
 _EVIDENCE = {
-    Evidence.TRACED: ("exact", ", traced in the server"),
+    Evidence.TRACED: ("exact, traced", ": the server hook saw it"),
     Evidence.REPORTED: ("exact", ", reported by the server"),
     Evidence.INFERRED: ("inferred", " from the size of its chunk"),
 }
@@ -137,14 +138,22 @@ def _origin_words(reply: Reply, token: Token) -> str:
         case Origin.ACCEPTED:
             return f"draft position {label.position}{'' if drafted is None else f' of {drafted}'}, kept by the target"
         case Origin.CORRECTION:
-            rejected = "a proposal" if step is None else f"draft position {step.accepted + 1}"
-            return f"the target's own word: it rejected {rejected}"
+            return _correction_words(reply, step)
         case Origin.BONUS:
             return f"the target's extra word: {'the proposal' if drafted == 1 else f'all {drafted} proposals'} held"
         case Origin.PLAIN:
-            return "the target's word: nothing was drafted in this step"
+            off = ": speculation was off" if reply.speculation.is_off else ""
+            return f"the target's word: nothing was drafted in this step{off}"
         case Origin.UNKNOWN:
             return f"origin unknown: {_why_unknown(reply, token)}"
+
+
+def _correction_words(reply: Reply, step: Step | None) -> str:
+    if step is None:
+        return "the target's own word: it rejected a proposal"
+    if not step.rejected:
+        return f"the target's own word: it rejected draft position {step.accepted + 1}"
+    return f"the target's own word: the draft wanted {_wanted(reply, step.rejected[0])} at position {step.accepted + 1}"
 
 
 def _why_unknown(reply: Reply, token: Token) -> str:
@@ -231,17 +240,34 @@ def _side_by_side(reply: Reply, index: int) -> list[Run]:
         token = tokens[at]
         accepted = token.label.origin is Origin.ACCEPTED
         if rejected and not accepted:
-            runs.append((f"  ✗ {rejected} rejected", "bad"))
+            runs += _rejected_runs(reply, step) or [(f"  ✗ {rejected} rejected", "bad")]
         looks = f"{_look(token)} {MARK}cursor" if at == index else _look(token)
         runs += [(f"  {token.label.position if accepted else 'target'} ", "dim"), (_short(reply, token), looks)]
     cut = step.accepted - step.emitted
     return [*runs, (f"  {cut} more kept past the end", "dim")] if cut > 0 else runs
 
 
+def _rejected_runs(reply: Reply, step: Step) -> list[Run]:
+    """The proposals that were not kept, each with its position; none where no trace tells them."""
+    runs: list[Run] = []
+    for number, wanted in enumerate(step.rejected):
+        look, edge = (ABANDONED, "dim") if number else (REJECTED, COUNT)
+        shown = _cut(spelled(word_of(reply, wanted)))
+        runs += [(f"  {step.accepted + number + 1} ", "dim"), (LEFT, edge), (shown, look), (RIGHT, edge)]
+    return runs
+
+
+def _wanted(reply: Reply, token_id: int) -> str:
+    return bracketed(_cut(spelled(word_of(reply, token_id))))
+
+
+def _cut(shown: str) -> str:
+    return shown if cell_len(shown) <= _LONGEST_STEP else shown[: _LONGEST_STEP - 1] + "…"
+
+
 def _short(reply: Reply, token: Token) -> str:
     if token.text:
-        shown = spelled(token.text)
-        return shown if cell_len(shown) <= _LONGEST_STEP else shown[: _LONGEST_STEP - 1] + "…"
+        return _cut(spelled(token.text))
     return "⟨part of the character before⟩" if _is_partial(reply, token) else "⟨no text⟩"
 
 

@@ -8,9 +8,11 @@ from specchat.core.counters import CounterCheck, Verdict
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import ReplyFigures, tokens_per_step
 from specchat.core.speculation import Evidence
+from specchat.core.switching import Way
 from specchat.core.timing import WINDOW_SECONDS
 from specchat.session.server_load import ServerLoad
 from specchat.ui.panels.drawing import condense
+from specchat.ui.panels.edges import made_by
 
 NOW_STEPS = 12
 """The fewest steps that "now" is taken over; a fast reply's are those of the rate's window."""
@@ -98,8 +100,10 @@ class ComparisonView:
     off: float | None = None
     on_replies: int = 0
     off_replies: int = 0
+    off_way: Way | None = None
+    """How those were made: by the hook, in the same server, where the draft stays loaded; or by a second server."""
     possible: bool = False
-    """Is there a second server?"""
+    """Is there a way to switch speculation?"""
 
     @property
     def ratio(self) -> float | None:
@@ -145,7 +149,7 @@ def panels_of(
         figures: Those of the last reply.
         rates: Tokens per second of the moment, sampled while that reply came.
         draft_length: k of the server that is asked next.
-        comparable: Is there a second server?
+        comparable: Is there a way to switch speculation?
         server: How busy the server is.
     """
     comparison = comparison_of(turns, possible=comparable)
@@ -157,7 +161,9 @@ def panels_of(
             server=server,
         )
     reply = turns[-1].reply
-    k = reply.draft_length if reply.reported is None else reply.reported.draft_length
+    # Of a reply with a limit of its own the server reports the k that it has without.
+    own = reply.reported is None or reply.speculation.limit is not None
+    k = reply.draft_length if own or reply.reported is None else reply.reported.draft_length
     return PanelsView(
         acceptance=_acceptance(reply, figures, k),
         rate=RateView(
@@ -174,26 +180,43 @@ def panels_of(
 
 
 def comparison_of(turns: Sequence[Turn], *, possible: bool) -> ComparisonView:
-    """Speeds with and without speculation, over the replies that say something about them."""
-    rates: dict[bool, float | None] = {True: None, False: None}
-    counts = {True: 0, False: 0}
-    for side in (True, False):
-        spans = [_decode_span(turn.reply) for turn in turns if turn.reply.speculating is side]
-        usable = [span for span in spans if span is not None]
-        counts[side] = len(usable)
-        seconds = sum(span[1] for span in usable)
-        rates[side] = sum(span[0] for span in usable) / seconds if seconds > 0 else None
-    return ComparisonView(rates[True], rates[False], counts[True], counts[False], possible)
+    """Speeds with and without speculation, over the replies that say something about them.
+
+    A reply with a limit that is not off is on neither side, nor is one that was to be off and was not. Where there are
+    replies from a second server, which has no draft, those that were off by the hook are left out: they are no measure
+    of a server without speculation.
+    """
+    on, on_replies = _pooled([turn.reply for turn in turns if turn.reply.speculating is True])
+    offs = [turn.reply for turn in turns if turn.reply.speculating is False and not _drafted_all_the_same(turn.reply)]
+    for way in (Way.SERVER, None, Way.HOOK):
+        off, off_replies = _pooled([reply for reply in offs if reply.speculation.way is way])
+        if off_replies:
+            return ComparisonView(on, off, on_replies, off_replies, way, possible)
+    return ComparisonView(on, None, on_replies, possible=possible)
+
+
+def _drafted_all_the_same(reply: Reply) -> bool:
+    """Does its trace show proposals in spite of the switch?"""
+    return reply.is_traced and reply.tally.steps > 0
+
+
+def _pooled(replies: Sequence[Reply]) -> tuple[float | None, int]:
+    """(tokens per second, replies) of those that say something about speed."""
+    usable = [span for reply in replies if (span := _decode_span(reply)) is not None]
+    seconds = sum(span[1] for span in usable)
+    return sum(span[0] for span in usable) / seconds if seconds > 0 else None, len(usable)
 
 
 def facts_of(reply: Reply, figures: ReplyFigures) -> str:
     """What stands beside a reply's heading, the most important first, set apart by middle dots."""
     parts = []
-    if reply.speculating is not None:
+    if reply.speculation.limit is not None:
+        parts.append(made_by(reply.speculation))
+    elif reply.speculating is not None:
         parts.append("● on" if reply.speculating else "○ off")
     if figures.output_tokens is not None:
         parts.append(_counted(figures.output_tokens, "token"))
-    if figures.steps is not None:
+    if figures.steps:
         parts.append(_counted(figures.steps, "step"))
     if figures.acceptance_length is not None:
         parts.append(f"AL {figures.acceptance_length:.2f} {figures.evidence['acceptance_length']}")
@@ -262,7 +285,7 @@ def _counts(reply: Reply, figures: ReplyFigures) -> ReplyView:
         check=_check_sentence(check, figures.cut) if check is not None and told else "",
         verdict=check.verdict if check is not None and told else None,
         # Exact figures stand in spite of merged chunks; only inferred ones fall with them.
-        check_failed=check is not None and check.verdict is Verdict.DIFFERS and not reply.steps_are_reported,
+        check_failed=check is not None and check.verdict is Verdict.DIFFERS and not reply.steps_are_exact,
     )
 
 

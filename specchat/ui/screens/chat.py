@@ -1,9 +1,11 @@
 """The chat: routes what happens to the widgets that show it. Draws nothing and knows no server."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.style import Style
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -125,6 +127,11 @@ class ChatScreen(Screen[None]):
     def on_resize(self) -> None:
         """Fold the panels into the status where they leave too little room."""
         self.dashboard.fold()
+
+    @property
+    def token_styles(self) -> Mapping[str, Style]:
+        """Rich styles by the names of `specchat.ui.styles`."""
+        return self._styles
 
     def show_theme(self, theme: Theme) -> None:
         """Draw tokens with another theme's looks."""

@@ -113,7 +113,7 @@ def _unseen(row: Row, marks: Sequence[Mark]) -> list[str]:
 def _cut(span: Span, end: int, marks: Sequence[Mark]) -> list[tuple[str, int, list[str]]]:
     """(text, offset, names of the marks over it) of the parts of a span that lies before the character at `end`."""
     over = [mark for mark in marks if mark.start < end and mark.end > span.offset]
-    if not over:
+    if not over or span.aside:
         return [(span.text, span.offset, [])]
     if span.whole:
         return [(span.text, span.offset, [mark.style for mark in over])]

@@ -19,6 +19,7 @@ from specchat.ui.cursor import Spot
 from specchat.ui.layout.document import Document
 from specchat.ui.layout.marks import Mark, Marks
 from specchat.ui.layout.parts import Part, Row
+from specchat.ui.proposals import Proposals
 from specchat.ui.styles import ROLES
 from specchat.ui.token_keys import COMMAND_LETTERS, MOVES, SELECT_ALL
 from specchat.ui.widgets.following import FollowingView
@@ -124,9 +125,16 @@ class Transcript(FollowingView, can_focus=True):
         self._redraw_from(changed)
         self._markdown.want()
 
-    def set_view(self, turn: int | None, *, folded: bool | None = None, markdown: bool | None = None) -> None:
+    def set_view(
+        self,
+        turn: int | None,
+        *,
+        folded: bool | None = None,
+        markdown: bool | None = None,
+        proposals: Proposals | None = None,
+    ) -> None:
         """Show a reply, or all, in another way; see `Document.set_view`."""
-        self.change_layout(lambda: self.document.set_view(turn, folded=folded, markdown=markdown))
+        self.change_layout(lambda: self.document.set_view(turn, folded=folded, markdown=markdown, proposals=proposals))
         self._markdown.want()
 
     def change_layout(self, change: Callable[[], object]) -> None:

@@ -91,7 +91,9 @@ def _watch_v2(module):
         if batch is not None and self.speculator is not None:
             drafts = self.req_states.draft_tokens[batch.idx_mapping].tolist()
             with open(path, "a", encoding="ascii") as file:
-                file.write(json.dumps({"requests": list(batch.req_ids), "drafts": drafts, "target": 0, "draft": 0}) + "\n")
+                file.write(
+                    json.dumps({"requests": list(batch.req_ids), "drafts": drafts, "target": 0, "draft": 0}) + "\n"
+                )
         return result
 
     runner.sample_tokens = wrapped
