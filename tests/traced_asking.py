@@ -8,6 +8,7 @@ import contextlib
 import json
 import uuid
 from collections import defaultdict
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ class Server:
                     answer.texts.update({int(token): text for token, text in event["texts"].items()})
 
 
-async def _events(stream: httpx2.Response) -> Any:
+async def _events(stream: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
     async for line in stream.aiter_lines():
         if line.startswith("data: ") and line != "data: [DONE]":
             yield json.loads(line[6:])
@@ -214,9 +215,12 @@ def mismatches(answer: Answer, drafts: dict[str, list[list[int]]] | None) -> lis
             found.append(f"the proposals are not known: {row}")
         elif row["emitted"][: row["accepted"]] != row["proposed"][: min(row["accepted"], len(row["emitted"]))]:
             found.append(f"what was accepted is not what came: {row}")
-        elif row["n"] and row["accepted"] < len(row["emitted"]) and row["accepted"] < row["drafted"]:
-            if row["emitted"][row["accepted"]] == row["proposed"][row["accepted"]]:
-                found.append(f"a proposal that held counts as rejected: {row}")
+        elif (
+            row["n"]
+            and row["accepted"] < min(len(row["emitted"]), row["drafted"])
+            and row["emitted"][row["accepted"]] == row["proposed"][row["accepted"]]
+        ):
+            found.append(f"a proposal that held counts as rejected: {row}")
     found += _against_report(answer)
     if drafts is not None:
         found += _against_witness(answer, drafts)

@@ -1,4 +1,4 @@
-"""Starts a real engine with the hook and with the witness, as `specchat serve` would start it, plus what a test adds."""
+"""Starts a real engine with the hook and the witness, as `specchat serve` would start it, plus what a test adds."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
-from specchat_launcher import RunningServer, server
+from specchat_launcher import RunningServer, readiness, server
 from specchat_launcher.spec import ServerSpec
 from traced_asking import Server, Witness
 
@@ -40,6 +40,7 @@ def watched(
     *,
     asynchronous: bool = False,
     hook: bool = True,
+    witness: bool = True,
     key: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Watched]:
@@ -51,11 +52,13 @@ def watched(
         folder: The witness writes here.
         asynchronous: Force asynchronous scheduling.
         hook: Load the hook.
+        witness: Keep the witness's record, which costs a little of every step.
         key: An API key that the server demands.
         environment: Further variables of the server.
     """
     record = folder / "witness.jsonl"
-    added = {"PYTHONPATH": str(WITNESS), "WITNESS_FILE": str(record), **(environment or {})}
+    watching = {"PYTHONPATH": str(WITNESS), "WITNESS_FILE": str(record)} if witness else {}
+    added = watching | dict(environment or {})
     if asynchronous:
         added["WITNESS_ASYNC"] = "1"
 
@@ -67,7 +70,7 @@ def watched(
     with (
         mock.patch.object(server, "server_spec", with_witness),
         # The launcher asks without a key which model is served, and `/health`, which needs none.
-        mock.patch.object(server.readiness, "served_models", lambda *_: (MODEL,)),
+        mock.patch.object(readiness, "served_models", return_value=(MODEL,)),
         server.start_profile("cpu-smollm2", root=root, engine=version, hook=hook, report=lambda _: None) as running,
     ):
         yield Watched(running, Witness(record))

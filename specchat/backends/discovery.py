@@ -101,7 +101,7 @@ async def discover(client: "httpx2.AsyncClient", address: Address, model: str | 
         draft_length=draft_length,
         hook=hook.hook,
         gaps=(_UNLISTED,) * (listed is None and model is None)
-        + _gaps(address, name, metrics, counters, version, speculates=draft_length != 0)
+        + _gaps(address, name, metrics, counters, version, lacks_steps=draft_length != 0 and not hook.traces)
         + _hook_gaps(hook, could_have_one=is_vllm and draft_length != 0),
     )
     return Discovery(server, names, has_metrics=not metrics.final)
@@ -229,8 +229,18 @@ def _gaps(
     counters: CounterReading | None,
     version: str | None,
     *,
-    speculates: bool,
+    lacks_steps: bool,
 ) -> tuple[str, ...]:
+    """What cannot be known here and why.
+
+    Args:
+        address: The server's.
+        model: Its name.
+        metrics: Its page of counters.
+        counters: What was found there.
+        version: vLLM's.
+        lacks_steps: Does it speculate, without a hook that traces the steps?
+    """
     gaps = []
     if metrics.text is None:
         flag = "; llama.cpp has it with --metrics" if metrics.reason.endswith("501") else ""
@@ -240,7 +250,7 @@ def _gaps(
     numbers = version_numbers(version)
     if numbers is not None and numbers < IDS_SINCE:
         gaps.append(f"this vLLM ({version}) sends no token ids: origins cannot be known; vLLM 0.10.2 or later does")
-    elif numbers is not None and numbers < REPORT_SINCE and speculates:
+    elif numbers is not None and numbers < REPORT_SINCE and lacks_steps:
         gaps.append(
             f"this vLLM ({version}) sends no per-step report: origins stay inferred from chunks; "
             f"vLLM 0.29 or later with {REPORT_FLAG} reports them"

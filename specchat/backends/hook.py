@@ -37,6 +37,11 @@ class HookAnswer:
     problem: str = ""
     """Why a hook that is there is not used, a sentence; "" where there is none or all is well."""
 
+    @property
+    def traces(self) -> bool:
+        """Will it tell each step?"""
+        return self.hook is not None and self.hook.trace
+
 
 async def read_hook(client: "httpx2.AsyncClient", address: Address) -> HookAnswer:
     """Ask for the hook. Never raises for what a server or a network does; takes 3 s at most.

@@ -62,10 +62,14 @@ async def test_a_guessed_or_malformed_key_shows_nothing(keyed: Server) -> None:
     assert answer.rows
     short = await keyed.client.get(f"{keyed.url}/v1/specchat/trace/short")
     assert short.status_code == 404
-    with pytest.raises(httpx2.ReadTimeout):
+
+    async def listen() -> None:
         async with keyed.client.stream("GET", f"{keyed.url}/v1/specchat/trace/{'0' * 32}", timeout=1.5) as stream:
             async for line in stream.aiter_lines():
                 assert not line.startswith("data:")
+
+    with pytest.raises(httpx2.ReadTimeout):
+        await listen()
 
 
 async def test_a_second_reader_of_a_trace_is_turned_away(keyed: Server) -> None:
@@ -88,12 +92,8 @@ async def test_a_key_in_use_is_not_taken_over_by_another_request(keyed: Server) 
 
 
 async def read_trace(server: Server, key: str, start: int = 0) -> list[dict[str, Any]]:
-    events = []
     async with server.client.stream("GET", f"{server.url}/v1/specchat/trace/{key}?from={start}") as stream:
-        async for line in stream.aiter_lines():
-            if line.startswith("data: {"):
-                events.append(json.loads(line[6:]))
-    return events
+        return [json.loads(line[6:]) async for line in stream.aiter_lines() if line.startswith("data: {")]
 
 
 async def test_a_trace_can_be_read_after_the_reply_and_gone_on_with_after_a_break(keyed: Server) -> None:

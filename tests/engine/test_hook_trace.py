@@ -72,6 +72,7 @@ async def test_a_trace_is_what_the_engine_did(hooked: Watched, server: Server, a
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("at_once", [1, 8])
 async def test_two_hundred_traces_are_what_the_engine_did(
     hooked: Watched, server: Server, at_once: int, engine_version: str

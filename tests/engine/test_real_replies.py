@@ -15,7 +15,7 @@ from real_prompts import CASES, SHORT, Case, greedy
 from specchat.backends.address import Address
 from specchat.backends.openai_compatible import OpenAICompatibleBackend
 from specchat.core.counters import CounterReading, Verdict
-from specchat.core.events import ChunkArrived, Event
+from specchat.core.events import ChunkArrived, Event, StepsTraced, TraceEnded
 from specchat.core.reply import Outcome, Reply
 from specchat.core.reply_figures import figures_of
 from specchat.core.server import ServerInfo
@@ -44,6 +44,9 @@ class Recording:
                 if isinstance(event, ChunkArrived):
                     self.content += "".join(text for channel, text in event.spans if channel is Channel.CONTENT)
                 yield event
+
+    def trace(self, key: str) -> AsyncGenerator[StepsTraced | TraceEnded, None]:
+        return self._inner.trace(key)
 
     async def read_counters(self) -> CounterReading | None:
         return await self._inner.read_counters()

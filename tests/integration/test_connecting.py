@@ -5,6 +5,7 @@ import json
 import pytest
 
 from chatting import ask, session_with
+from hooked_server import hook_status
 from scripted_server import Answer, Cut, ScriptedServer, answer, chunk, models, sse
 from specchat.core.errors import ModelChoiceNeeded, ServerRefused, ServerUnreachable
 from specchat.core.reply import Outcome
@@ -62,6 +63,13 @@ async def test_an_older_vllm_says_what_a_newer_one_would_report() -> None:
     assert len(info.gaps) == 2
     assert "0.27.1" in info.gaps[0]
     assert "--per-request-spec-decode-metrics detailed" in info.gaps[0]
+
+
+async def test_an_older_vllm_with_the_hook_lacks_no_report() -> None:
+    server = vllm("0.27.1", **{"v1/specchat": hook_status(vllm="0.27.1")})
+    info = await connected(server)
+    assert info.hook is not None
+    assert info.gaps == ()
 
 
 async def test_a_vllm_without_speculation_has_a_draft_length_of_zero() -> None:

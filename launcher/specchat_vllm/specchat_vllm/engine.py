@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from specchat_vllm.fuse import FUSE, Unsupported, need
+from specchat_vllm.scheduler import takes_a_width
 
 METHOD = "specchat_status"
 
@@ -31,7 +32,9 @@ def _core_status(self: Any) -> str:
         "method": None if speculative is None else speculative.method,
         "async_scheduling": bool(config.scheduler_config.async_scheduling),
         "tensor_parallel": config.parallel_config.tensor_parallel_size,
-        "step_k": hasattr(_scheduler_output(), "num_spec_tokens_to_schedule"),
+        "step_k": speculative is not None
+        and takes_a_width(config)
+        and hasattr(_scheduler_output(), "num_spec_tokens_to_schedule"),
     }
     try:
         workers = self.model_executor.collective_rpc(METHOD)

@@ -22,7 +22,7 @@ def patch(module: Any) -> None:
     process, abort = cls.process_outputs, cls.abort_requests
 
     def process_outputs(self: Any, engine_core_outputs: Any, *args: Any, **kwargs: Any) -> Any:
-        traced = guarded(PART, _take, engine_core_outputs) if HUB.open else None
+        traced = guarded(PART, _take, self, engine_core_outputs) if HUB.open else None
         result = process(self, engine_core_outputs, *args, **kwargs)
         if traced:
             guarded(PART, _end, traced, result)
@@ -37,14 +37,18 @@ def patch(module: Any) -> None:
     cls.process_outputs, cls.abort_requests = process_outputs, abort_requests
 
 
-def _take(outputs: Any) -> list[Any]:
+def _take(processor: Any, outputs: Any) -> list[Any]:
     """Keep the rows; returns the outputs of traced requests."""
+    running = processor.request_states
     for output in outputs:
         headers = output.trace_headers
         if headers and HEADER in headers:
             output.trace_headers = {name: value for name, value in headers.items() if name != HEADER} or None
             for row in rows_of(headers[HEADER]):
-                HUB.add(row)
+                if row.request_id in running:
+                    HUB.add(row)
+                else:  # aborted before its first row came: a trace that began now would have no end
+                    HUB.late += 1
     return [output for output in outputs if HUB.has_request(output.request_id)] if HUB.is_tracing else []
 
 

@@ -39,8 +39,9 @@ class _AfterImport(MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             run(module)
-            part, patch = self.waiting.pop(fullname)
-            FUSE.try_patch(part, patch, module)
+            waiting = self.waiting.pop(fullname, None)
+            if waiting is not None:  # a spec may be run a second time
+                FUSE.try_patch(*waiting, module)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from specchat_vllm.hub import Hub, Trace
 from specchat_vllm.rows import Row
@@ -20,7 +20,7 @@ _ROWS_A_LINE = 256
 
 async def lines(
     hub: Hub, trace: Trace, start: int, text_of: Callable[[int], str], is_dead: Callable[[], bool]
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str]:
     """The trace as server-sent events, until it ends or the reader goes.
 
     Args:
@@ -38,13 +38,12 @@ async def lines(
         while True:
             trace.changed.clear()
             rows = trace.rows_from(at)
-            if rows:
-                dropped += max(0, trace.first - at)
-                at = max(at, trace.first)
-                for first in range(0, len(rows), _ROWS_A_LINE):
-                    part = rows[first : first + _ROWS_A_LINE]
-                    at += len(part)
-                    yield _line(part, trace.started, told, text_of)
+            dropped += max(0, trace.first - at)
+            at = max(at, trace.first)
+            for first in range(0, len(rows), _ROWS_A_LINE):
+                part = rows[first : first + _ROWS_A_LINE]
+                at += len(part)
+                yield _line(part, trace.started, told, text_of)
             if trace.end is not None and at >= trace.next:
                 break
             if rows:
@@ -62,7 +61,6 @@ async def lines(
                     yield _data({"end": "lost", "steps": 0, "dropped": 0})
                     return
                 yield ": waiting\n\n"
-        dropped += max(0, trace.first - at) if trace.end == "lost" else 0
         yield _data({"end": trace.end, "steps": trace.next, "dropped": dropped})
         yield "data: [DONE]\n\n"
         done = True

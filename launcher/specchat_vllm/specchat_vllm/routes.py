@@ -1,6 +1,8 @@
 """The routes, below /v1/ where vLLM's API key guards them: what the hook can do, and the traces."""
 
 import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from specchat_vllm.asked import is_key
@@ -13,6 +15,8 @@ from specchat_vllm.texts import Texts
 
 PATH = "/v1/specchat"
 _STATE = "specchat"
+_LONGEST_NUMBER = 9
+"""Digits of a row's number."""
 
 
 class Routes:
@@ -31,7 +35,7 @@ class Routes:
             return await _status(request.app.state)
 
         async def trace(request: Request, key: str) -> Any:
-            return _trace(request.app.state, key, request.query_params.get("from", "0"))
+            return await _trace(request.app.state, key, request.query_params.get("from", "0"))
 
         router.add_api_route(PATH, status, methods=["GET"], response_model=None)
         router.add_api_route(PATH + "/trace/{key}", trace, methods=["GET"], response_model=None)
@@ -112,20 +116,30 @@ def _vllm_version() -> str | None:
     return getattr(vllm, "__version__", None)
 
 
-def _trace(state: Any, key: str, start: str) -> Any:
+async def _trace(state: Any, key: str, start: str) -> Any:
     from fastapi.responses import JSONResponse, StreamingResponse
 
     server = _server_of(state)
-    if not is_key(key) or not start.isdecimal():
+    if not is_key(key) or not start.isdecimal() or len(start) > _LONGEST_NUMBER:
         return JSONResponse(_error("A trace's key has 32 to 64 letters, digits, - or _."), status_code=404)
     trace = HUB.reader_of(key)
     if trace is None:
         return JSONResponse(_error("This trace has a reader already."), status_code=409)
+    stream = lines(HUB, trace, int(start), server.text_of, server.is_dead)
+    # Begun here, so that the trace is left again, and may have another reader, where the client has gone already.
+    first = await anext(stream)
     return StreamingResponse(
-        lines(HUB, trace, int(start), server.text_of, server.is_dead),
+        _joined(first, stream),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
     )
+
+
+async def _joined(first: str, rest: AsyncGenerator[str]) -> AsyncGenerator[str]:
+    async with aclosing(rest):
+        yield first
+        async for line in rest:
+            yield line
 
 
 def _error(message: str) -> dict[str, object]:

@@ -20,7 +20,8 @@ WANTED = "specchat_wanted"
 SEEN = "specchat_seen"
 """On a ModelRunnerOutput: what the worker saw, a dict of `drafts`, `width` and `graph`."""
 _STATES = "specchat_requests"
-
+_TAKE_A_WIDTH = {"eagle", "eagle3", "mtp", "draft_model", "ngram"}
+"""Methods whose proposers compute as many tokens as a step asks for, in every version that has such steps."""
 
 KEY, NUMBER, EMITTED = 1, 2, 7
 """Where a row has what is known only when it is written."""
@@ -117,11 +118,21 @@ def _limit(scheduler: Any, output: Any) -> None:
         return
     _cut(scheduler, states, here)
     k = getattr(output, "num_spec_tokens_to_schedule", None)
-    if k and len(here) == len(output.num_scheduled_tokens):
+    if k and len(here) == len(output.num_scheduled_tokens) and takes_a_width(scheduler.vllm_config):
         # All that run want less: the draft needs to compute no more than the most that one of them wants. With 0 it
         # still runs once, which fills its KV cache; without that, later proposals would be worse.
         most = max(k if (limit := states[one].limit) is None else limit for one in here)
         output.num_spec_tokens_to_schedule = min(k, most)
+
+
+def takes_a_width(config: Any) -> bool:
+    """May a step's draft compute fewer proposals than the server's k? The conditions of vLLM's own dynamic k.
+
+    Args:
+        config: vLLM's configuration.
+    """
+    # Data-parallel ranks that run different numbers of draft forwards would wait for each other for ever.
+    return config.parallel_config.data_parallel_size == 1 and config.speculative_config.method in _TAKE_A_WIDTH
 
 
 def _cut(scheduler: Any, states: dict[str, _Request], here: Any) -> None:
@@ -143,7 +154,7 @@ def _read_step(scheduler: Any, scheduler_output: Any, model_runner_output: Any) 
     invalid = getattr(scheduler_output, "num_invalid_spec_tokens", None) or {}
     scheduled_tokens = scheduler_output.num_scheduled_tokens
     scheduled_drafts = scheduler_output.scheduled_spec_decode_tokens
-    waiting: set[str] | None = None
+    joined: set[str] | None = None
     rows: dict[str, list[Any]] = {}
     for request_id, state in states.items():
         if state.key is None or request_id not in scheduled_tokens:
@@ -153,11 +164,11 @@ def _read_step(scheduler: Any, scheduler_output: Any, model_runner_output: Any) 
             continue  # a part of the prompt
         scheduled = scheduled_drafts.get(request_id) or ()
         drafted, padded = len(scheduled) - invalid.get(request_id, 0), 0
-        if drafted and not state.rows:
-            waiting = _from_the_queue(scheduler_output) if waiting is None else waiting
-        if drafted and waiting is not None and request_id in waiting:
-            # vLLM fills up a request that joins with one token to the shape of the others: nobody proposed that.
-            padded, drafted = drafted, max(0, got - 1)
+        if drafted:
+            joined = _from_the_queue(scheduler_output) if joined is None else joined
+            if request_id in joined:
+                # vLLM fills up one that joins with one token to the shape of the others: nobody proposed that.
+                padded, drafted = drafted, max(0, got - 1)
         proposed = _proposed(drafts.get(request_id), scheduled, drafted)
         rows[request_id] = [request_id, "", 0, drafted, min(got - 1, drafted), proposed, padded, ()]
     return _Step(rows, seen.get("width"), seen.get("graph")) if rows else None

@@ -24,7 +24,8 @@ def describe(
     problems = list(problems)
     workers = [] if core is None else core["workers"]
     problems += [] if core is None else core["problems"]
-    problems += [problem for worker in workers for problem in worker["problems"] if problem not in problems]
+    problems += [problem for worker in workers for problem in worker["problems"]]
+    problems = list(dict.fromkeys(problems))  # what one worker lacks all of them lack
     runner = workers[0]["runner"] if workers else None
     scheduler = core is not None and "the scheduler" in core["patched"]
     parts = _V2_PARTS if runner == "V2" else _V1_PARTS
@@ -65,5 +66,5 @@ def _off(k: int | None, step_k: bool) -> dict[str, Any]:
         }
     return {
         "draft_forwards": k,
-        "why": "this version of vLLM lets the draft compute all its proposals; they are thrown away",
+        "why": "in this server the draft computes all its proposals, and they are thrown away",
     }

@@ -32,7 +32,9 @@ def patch_runner(module: Any) -> None:
             _current = None
 
     def wrapped_sample(self: Any, hidden_states: Any, input_batch: Any, *args: Any, **kwargs: Any) -> Any:
-        if (step := step_of(self)) is not None and input_batch.num_draft_tokens:
+        # With adaptive verification only the device knows which request has how many of the proposals.
+        adaptive = getattr(self, "adaptive_verification", None) is not None
+        if (step := step_of(self)) is not None and input_batch.num_draft_tokens and not adaptive:
             guarded(PART, _note, step, input_batch)
         return sample(self, hidden_states, input_batch, *args, **kwargs)
 

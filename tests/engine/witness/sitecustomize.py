@@ -1,7 +1,7 @@
-"""Python runs this at the start of each of the engine's processes in tests: keeps a record of its own of what the draft proposed, and counts forwards.
+"""Keeps a record of its own of what the draft proposed, and counts forwards, in each process of an engine under test.
 
-It shares no code with the hook and looks at another place: what the proposer returns at the end of a step, where the
-hook looks at what the next step verifies. Settings come from the environment:
+Python runs it at their start. It shares no code with the hook and looks at another place: what the proposer returns at
+the end of a step, where the hook looks at what the next step verifies. Settings come from the environment:
 
 - WITNESS_FILE: lines of JSON are appended here, one a step: `requests`, `drafts` (rows of ids), `target` and `draft`
   (forwards so far).
