@@ -60,9 +60,10 @@ def meaning_of(reply: Reply, server: ServerInfo) -> SwitchMeaning | None:
     if limit == 0:
         parts += _remaining(server.hook, skipped, len(rows)) if known else []
     if more:
-        parts.append(
-            f"after {_share(more, len(rows))} the draft computed more all the same, for other requests of the batch"
-        )
+        parts.append(f"after {_share(more, len(rows))} {_more_drafted(server.hook)}")
+    graphs = dict(Counter(row.graph for row in rows if row.graph is not None))
+    if limit == 0 and "PIECEWISE" in graphs and "FULL" not in graphs:
+        parts.append(_NO_FULL_GRAPH)
     return SwitchMeaning(
         "; ".join(parts),
         is_true_baseline=False,
@@ -71,7 +72,7 @@ def meaning_of(reply: Reply, server: ServerInfo) -> SwitchMeaning | None:
         proposing=proposing,
         drafting_skipped=skipped if known else None,
         drafted_for_others=more if known else None,
-        graphs=dict(Counter(row.graph for row in rows if row.graph is not None)),
+        graphs=graphs,
     )
 
 
@@ -90,6 +91,21 @@ def _proposed(limit: int, proposing: int, steps: int) -> str:
     if proposing:
         return f"in {_share(proposing, steps)} more was proposed all the same, so the server did not obey"
     return "nothing was proposed" if limit == 0 else "no step had more"
+
+
+_NO_FULL_GRAPH = (
+    "the target ran without its full graph (PIECEWISE), which a server without a draft has, so that server may be"
+    " several times as fast"
+)
+"""Steps of one token are no shape for which a speculating server captures a full graph."""
+
+
+def _more_drafted(hook: Hook | None) -> str:
+    """Why the draft computed more than was wanted."""
+    always = hook is not None and hook.draft_length and hook.off_draft_forwards == hook.draft_length
+    if always:
+        return "the draft computed its proposals all the same, and they were thrown away"
+    return "the draft computed more all the same, for other requests of the batch"
 
 
 def _remaining(hook: Hook | None, skipped: int, steps: int) -> list[str]:

@@ -59,6 +59,26 @@ def test_what_remains_of_the_draft_is_the_hook_s_to_say(forwards: int | None, wo
     assert words in meaning(plain(1, 0), plain(2, 0), server=server).sentence
 
 
+def test_a_draft_that_always_computes_everything_does_so_for_nobody() -> None:
+    server = server_info(hook=replace(HOOK, off_draft_forwards=3))
+    found = meaning(plain(1, 3), plain(2, 3), server=server)
+    assert (
+        "after all 2 steps the draft computed its proposals all the same, and they were thrown away" in found.sentence
+    )
+    assert "other requests" not in found.sentence
+
+
+def test_a_target_without_its_full_graph_is_told_since_that_costs_more_than_the_draft() -> None:
+    pieces = meaning(plain(1, 0, graph="PIECEWISE"), plain(2, 0, graph="PIECEWISE"))
+    assert pieces.sentence.endswith(
+        "the target ran without its full graph (PIECEWISE), which a server without a draft has, so that server may be"
+        " several times as fast"
+    )
+    for graphs in (("FULL", "PIECEWISE"), ("NONE", "NONE")):
+        rows = [plain(number, 0, graph=graph) for number, graph in enumerate(graphs, 1)]
+        assert "graph" not in meaning(*rows).sentence
+
+
 def test_widths_that_nobody_tells_are_unknown_and_not_zero() -> None:
     untold = meaning(plain(1, None), plain(2, None))
     assert (untold.drafting_skipped, untold.drafted_for_others) == (None, None)
