@@ -139,6 +139,11 @@ class Reply:
         ids = self.aligner.ids
         return self._ordinals[index] - 1 if index < len(ids) and ids[index] is not None else None
 
+    def index_of(self, ordinal: int) -> int:
+        """Index of the token that has the reply's id number `ordinal`, counted from 0."""
+        self._count_ids()
+        return bisect_left(self._ordinals, ordinal + 1)
+
     def kinds(self, first: int = 0) -> set[Kind]:
         """Origin and draft position of all tokens from index `first` on that have a text."""
         tokens, ids = self.tokens, self.aligner.ids
@@ -319,17 +324,12 @@ class Reply:
             self.has_ids = True
             before = len(self.live.labels)
             first = self.sources.add_ids(ids)
-            relabelled = self._row_of(first) if first < before else None
+            relabelled = self.index_of(first) if first < before else None
         if event.tool_calls:
             changed: int | None = self._add_tool_calls(event, spans, ids)
         else:
             changed = self.aligner.add_chunk(spans, ids) if ids or spans else None
         return changed if relabelled is None or changed is None else min(changed, relabelled)
-
-    def _row_of(self, ordinal: int) -> int:
-        """Index of the token that has the reply's id number `ordinal`."""
-        self._count_ids()
-        return bisect_left(self._ordinals, ordinal + 1)
 
     def _route(self, channel: Channel, text: str) -> list[tuple[Channel, str]]:
         return self._thinking.route(text) if channel is Channel.CONTENT else [(channel, text)]
@@ -350,7 +350,7 @@ class Reply:
     def _add_traced(self, event: StepsTraced) -> int | None:
         ids = [] if self.trace is not None else [token_id for token_id in self.aligner.ids if token_id is not None]
         first = self.sources.add_traced(event, ids)
-        return None if first is None else self._row_of(first)
+        return None if first is None else self.index_of(first)
 
     def _end_of_trace(self, event: TraceEnded) -> int | None:
         self.trace_ended = event

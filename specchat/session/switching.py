@@ -59,7 +59,9 @@ class Switchboard:
 
 def _refusal(limit: int, server: ServerInfo, way: Way | None, *, has_second: bool) -> CannotSwitch:
     hook = server.hook
-    if way is Way.SERVER and limit == 0:
+    if way is Way.SERVER and limit and has_second:
+        return CannotSwitch("The second server has no draft, so speculation can only be off there.")
+    if way is Way.SERVER:
         return CannotSwitch("There is no second server to ask.", f"{SECOND_SERVER.capitalize()}.")
     if server.speculates is False and not has_second:
         return CannotSwitch("This server does not speculate, so there is nothing to switch.")

@@ -43,7 +43,15 @@ def asides_of(reply: Reply, proposals: Proposals, first: int = 0) -> list[Aside]
             (index, (steps[step].drafted or 0) - steps[step].accepted) for index, step in corrected(reply, first)
         ]
         return [(index, bracketed(str(count))) for index, count in refused]
-    return [(index, _set_apart(in_line(reply, steps[step].rejected))) for index, step in corrected(reply, first)]
+    drawn: dict[tuple[int, ...], str] = {}
+    """By the ids: the same few are refused again and again."""
+    asides: list[Aside] = []
+    for index, step in corrected(reply, first):
+        ids = steps[step].rejected
+        if ids not in drawn:
+            drawn[ids] = _set_apart(in_line(reply, ids))
+        asides.append((index, drawn[ids]))
+    return asides
 
 
 def _set_apart(words: str) -> str:
@@ -86,7 +94,6 @@ def corrected(reply: Reply, first: int = 0) -> Iterator[tuple[int, int]]:
     trace, ids = reply.trace, reply.ids
     if trace is None or first >= len(ids) or not trace.covered:
         return
-    index_of = _indices(reply)
     at = min(_ordinal_from(reply, first), trace.covered - 1)
     step = trace.labels[at].step
     while at and step is not None and trace.labels[at - 1].step == step:
@@ -96,18 +103,10 @@ def corrected(reply: Reply, first: int = 0) -> Iterator[tuple[int, int]]:
     for number in range(step, len(trace.steps)):
         seen = trace.steps[number]
         if seen.accepted < seen.emitted and seen.accepted < (seen.drafted or 0):
-            index = index_of[at + seen.accepted]
+            index = reply.index_of(at + seen.accepted)
             if index >= first:
                 yield index, number
         at += seen.emitted
-
-
-def _indices(reply: Reply) -> Sequence[int]:
-    """For each id that arrived, the index of its token; text may have tokens without an id."""
-    ids = reply.ids
-    if not ids or reply.ordinal_of(len(ids) - 1) == len(ids) - 1:
-        return range(len(ids))
-    return [index for index, token_id in enumerate(ids) if token_id is not None]
 
 
 def _ordinal_from(reply: Reply, index: int) -> int:

@@ -16,16 +16,21 @@ from textual.widgets import Markdown, Static
 from benchmarks.benchmark_text import TOKENS_A_STEP, Vocabulary
 from fakes import server_info
 from specchat.core.counters import CounterReading
-from specchat.core.events import ChunkArrived, Event, SpeculationReported, StreamEnded
-from specchat.core.server import ServerInfo
+from specchat.core.events import ChunkArrived, Event, SpeculationReported, StepsTraced, StreamEnded, TraceEnded
+from specchat.core.server import Hook, ServerInfo
 from specchat.core.speculation import Channel
+from specchat.core.trace import TracedStep
 from specchat.session.chat import ChatSession
 from specchat.session.ports import ChatRequest
 from specchat.ui.app import ChatApp
+from specchat.ui.proposals import Proposals
+from specchat.ui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from textual.widgets.markdown import MarkdownStream
 
+_DRAFT_LENGTH = 3
+_REFUSED_FROM = 100_000
 _STEPS_A_TURN = 40
 """Steps that are sent before the screen gets a turn while it is filled."""
 
@@ -48,12 +53,16 @@ class Shown(Protocol):
 
 
 class Reply:
-    """A server without a network, whose stream gives what it is told to."""
+    """A server without a network, whose stream gives what it is told to, and whose hook traces it if it has one."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, traced: bool = False) -> None:
+        self.info = server_info(hook=Hook(trace=True, switch=True) if traced else None)
         self._vocabulary = vocabulary
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._rows: asyncio.Queue[StepsTraced | TraceEnded] = asyncio.Queue()
         self._steps = vocabulary.steps()
+        self._refused = vocabulary.steps(1)
+        """What the draft proposes in vain."""
         self._sizes: list[int] = []
 
     def send_step(self) -> None:
@@ -63,25 +72,48 @@ class Reply:
         self._events.put_nowait(
             ChunkArrived(time.monotonic(), ((Channel.CONTENT, self._vocabulary.text(ids)),), token_ids=ids)
         )
+        if self.info.hook is not None:
+            self._rows.put_nowait(self._traced(ids))
 
-    def end(self, draft_length: int) -> None:
+    def _traced(self, ids: tuple[int, ...]) -> StepsTraced:
+        """The hook's row of a step, with the text of what was refused in it."""
+        number, at = len(self._sizes) - 1, time.monotonic()
+        if number == 0:
+            return StepsTraced((TracedStep(0, at, 0, (), 0, ids, _DRAFT_LENGTH, "FULL"),))
+        kept = ids[:-1]
+        words = [next(self._refused)[0] for _ in range(_DRAFT_LENGTH - len(kept))]
+        # Ids of their own: the draft never wants in vain what the target says there.
+        refused = tuple(_REFUSED_FROM + word for word in words)
+        texts = {_REFUSED_FROM + word: self._vocabulary.texts[word] for word in words}
+        row = TracedStep(number, at, _DRAFT_LENGTH, kept + refused, len(kept), ids, _DRAFT_LENGTH, "FULL")
+        return StepsTraced((row,), texts)
+
+    def end(self) -> None:
         """The server's report of every step, and the end."""
         accepted = tuple(size - 1 for size in self._sizes[1:])
-        drafted = (draft_length,) * len(accepted)
+        drafted = (_DRAFT_LENGTH,) * len(accepted)
         total = sum(accepted)
         report = SpeculationReported(
-            len(accepted), total, sum(drafted), draft_length, accepted, drafted, None, 1 + total / len(accepted)
+            len(accepted), total, sum(drafted), _DRAFT_LENGTH, accepted, drafted, None, 1 + total / len(accepted)
         )
+        self._rows.put_nowait(TraceEnded("stop"))
         ending = ChunkArrived(time.monotonic(), finish_reason="stop")
         for event in (ending, report, StreamEnded(time.monotonic(), done=True), None):
             self._events.put_nowait(event)
 
     async def connect(self) -> ServerInfo:
-        return server_info()
+        return self.info
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Event, None]:  # noqa: ARG002 - the port's
         while (event := await self._events.get()) is not None:
             yield event
+
+    async def trace(self, key: str) -> AsyncGenerator[StepsTraced | TraceEnded, None]:  # noqa: ARG002 - the port's
+        while True:
+            event = await self._rows.get()
+            yield event
+            if isinstance(event, TraceEnded):
+                return
 
     async def read_counters(self) -> CounterReading | None:
         return None
@@ -98,16 +130,27 @@ class Reply:
 
 
 class SpecchatShown:
-    """specchat, with the session's work and the figures."""
+    """specchat, with the session's work and the figures.
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.server = Reply(vocabulary)
-        self.session = ChatSession(self.server, server_info(), time.monotonic)
+    Its rejected proposals are shown in a way that is given, where the server traces them.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, proposals: Proposals | None = None) -> None:
+        self._proposals = proposals
+        self.server = Reply(vocabulary, traced=proposals is not None)
+        self.session = ChatSession(self.server, self.server.info, time.monotonic)
         self.application: App[None] = ChatApp(
             self.session, theme="dark", export_directory=Path("exports"), opening_prompt="Explain it."
         )
 
+    @property
+    def transcript(self) -> Transcript:
+        """The widget that is measured."""
+        return self.application.screen.query_one("#transcript", Transcript)
+
     async def fill(self, tokens: int) -> None:
+        if self._proposals is not None:
+            self.transcript.set_view(None, proposals=self._proposals)
         for step in range(tokens // TOKENS_A_STEP):
             self.server.send_step()
             if step % _STEPS_A_TURN == 0:
@@ -122,7 +165,7 @@ class SpecchatShown:
 
     async def end(self) -> None:
         """End the reply and wait until its figures are there."""
-        self.server.end(3)
+        self.server.end()
         while self.session.current is not None:  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(0.01)
 

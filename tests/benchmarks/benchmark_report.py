@@ -17,10 +17,14 @@ from scripted_server import ScriptedServer
 
 _NAMES = {
     "specchat": "specchat",
+    "traced-hidden": "traced, proposals hidden",
+    "traced-count": "traced, proposals counted",
+    "traced-shown": "traced, proposals shown",
     "markdown": "Textual `Markdown.get_stream`",
     "static": "a growing `Static`",
     "bare": "a bare Textual app",
 }
+_TRACED = ("traced-hidden", "traced-count", "traced-shown")
 _LIMIT_SECONDS = 180.0
 
 
@@ -44,14 +48,7 @@ Row = list[str]
 
 def streaming(scale: Scale) -> list[Row]:
     """Steps at a steady rate on top of a long text."""
-    rows: list[Row] = [
-        ["", "tokens/s", "CPU %", "lag p50 ms", "lag p99 ms", "lag max ms", "own p99 ms", "bytes/token", "RSS MB"]
-    ]
-    for rate in (300, 1000):
-        for app in ("specchat", "markdown", "static"):
-            taken = _measure(scale, app, "stream", shown=scale.shown, rate=rate, seconds=scale.seconds)
-            keys = ("rate", "cpu", "p50", "p99", "max", "own", "token_bytes", "rss")
-            rows.append([f"{_NAMES[app]}, {rate} onto {scale.shown:,}", *_medians(taken, keys)])
+    rows = _streamed(scale, ("specchat", "markdown", "static"))
     floor = _measure(scale, "bare", "idle", seconds=scale.seconds)
     rows.append(
         [f"{_NAMES['bare']} at rest: the noise", "", *_medians(floor, ("cpu", "p50", "p99", "max", "own")), "", ""]
@@ -59,15 +56,34 @@ def streaming(scale: Scale) -> list[Row]:
     return rows
 
 
+def traced(scale: Scale) -> list[Row]:
+    """The same where the server hook traces each step, with a rejected proposal in every one, beside a plain stream."""
+    return _streamed(scale, ("specchat", *_TRACED))
+
+
+def _streamed(scale: Scale, apps: Sequence[str]) -> list[Row]:
+    rows: list[Row] = [
+        ["", "tokens/s", "CPU %", "lag p50 ms", "lag p99 ms", "lag max ms", "own p99 ms", "bytes/token", "RSS MB"]
+    ]
+    for rate in (300, 1000):
+        for app in apps:
+            taken = _measure(scale, app, "stream", shown=scale.shown, rate=rate, seconds=scale.seconds)
+            keys = ("rate", "cpu", "p50", "p99", "max", "own", "token_bytes", "rss")
+            rows.append([f"{_NAMES[app]}, {rate} onto {scale.shown:,}", *_medians(taken, keys)])
+    return rows
+
+
 def long(scale: Scale) -> list[Row]:
     """The longest pauses with a long reply."""
-    rows: list[Row] = [["longest pause, wall (own) ms", "page", "home, end", "resize", "report laid over", "RSS MB"]]
+    rows: list[Row] = [
+        ["longest pause, wall (own) ms", "page", "home, end", "resize", "proposals cycled", "end of reply", "RSS MB"]
+    ]
     for shown in scale.long:
-        taken = _measure(scale, "specchat", "long", shown=shown, seconds=scale.seconds)
-        pairs = [
-            "{} ({})".format(*_medians(taken, (name, f"own_{name}"))) for name in ("page", "jump", "resize", "end")
-        ]
-        rows.append([f"{shown:,} tokens shown", *pairs, *_medians(taken, ("rss",))])
+        for app in ("specchat", "traced-shown"):
+            taken = _measure(scale, app, "long", shown=shown, seconds=scale.seconds)
+            names = ("page", "jump", "resize", "cycle", "end")
+            pairs = ["{} ({})".format(*_medians(taken, (name, f"own_{name}"))) for name in names]
+            rows.append([f"{_NAMES[app]}, {shown:,} tokens", *pairs, *_medians(taken, ("rss",))])
     return rows
 
 
@@ -99,7 +115,7 @@ _PROMPT = b"sk something"
 
 
 PARTS: dict[str, Callable[[Scale], list[Row]]] = {
-    "streaming": streaming, "long": long, "idle": idle, "startup": startup,
+    "streaming": streaming, "traced": traced, "long": long, "idle": idle, "startup": startup,
 }  # fmt: skip
 
 

@@ -6,12 +6,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from benchmarks.benchmark_apps import BareShown, MarkdownShown, Shown, SpecchatShown, StaticShown
 from benchmarks.benchmark_meter import Meter, Reading, resident_mb, settle_memory
 from benchmarks.benchmark_terminal import COLUMNS, REPORT_VARIABLE, set_size
 from benchmarks.benchmark_text import TOKENS_A_STEP, Vocabulary
-from specchat.ui.widgets.transcript import Transcript
+from specchat.ui.proposals import Proposals
 
 _SCREEN = 1
 """File descriptor of the terminal; Textual keeps `sys.stdout` for itself."""
@@ -32,7 +33,7 @@ class Subject:
     async def run(self) -> None:
         """Run the application and measure beside it."""
         await self._meter.calibrate()
-        shown = _make(self._options.app)
+        shown = _MAKERS[self._options.app](Vocabulary())
         settle_memory()
         work = asyncio.create_task(self._measure(shown))
         await shown.application.run_async()
@@ -75,20 +76,22 @@ class Subject:
         """Scrolling, other widths, and the report that is laid over the whole reply at its end."""
         await shown.fill(self._options.shown)
         await asyncio.sleep(self._calm)
-        transcript = shown.application.screen.query_one("#transcript", Transcript)
+        transcript = shown.transcript
         page, own_page = await self._longest([lambda: transcript.action_page(-1)] * 10)
         jump, own_jump = await self._longest([transcript.action_home, transcript.action_end] * 2)
         widths = [lambda: set_size(_SCREEN, 100), lambda: set_size(_SCREEN, COLUMNS)]
         at_end, own_at_end = await self._longest(widths * 2)
         transcript.scroll_to(y=transcript.scroll_offset.y // 2, animate=False, immediate=True)
         resize, own_resize = await self._longest(widths * 2)
+        ways = [partial(transcript.set_view, None, proposals=way) for way in (*Proposals, *reversed(Proposals))]
+        cycle, own_cycle = await self._longest(ways)
         async with self._meter.measure() as reading:
             await shown.end()
             await asyncio.sleep(self._calm)
         report(
             page=page, own_page=own_page, jump=jump, own_jump=own_jump,
             resize=max(at_end, resize), own_resize=max(own_at_end, own_resize),
-            end=reading.lag(1.0), own_end=reading.busy(1.0), rss=resident_mb(),
+            cycle=cycle, own_cycle=own_cycle, end=reading.lag(1.0), own_end=reading.busy(1.0), rss=resident_mb(),
         )  # fmt: skip
 
     async def _idle(self, shown: Shown) -> None:
@@ -110,14 +113,15 @@ class Subject:
         return reading.lag(1.0), reading.busy(1.0)
 
 
-def _make(name: str) -> Shown:
-    makers: dict[str, Callable[[Vocabulary], Shown]] = {
-        "specchat": SpecchatShown,
-        "markdown": MarkdownShown,
-        "static": StaticShown,
-        "bare": lambda _: BareShown(),
-    }
-    return makers[name](Vocabulary())
+_MAKERS: dict[str, Callable[[Vocabulary], Shown]] = {
+    "specchat": SpecchatShown,
+    "traced-hidden": lambda vocabulary: SpecchatShown(vocabulary, Proposals.HIDDEN),
+    "traced-count": lambda vocabulary: SpecchatShown(vocabulary, Proposals.COUNT),
+    "traced-shown": lambda vocabulary: SpecchatShown(vocabulary, Proposals.SHOWN),
+    "markdown": MarkdownShown,
+    "static": StaticShown,
+    "bare": lambda _: BareShown(),
+}
 
 
 def _figures(reading: Reading) -> dict[str, float]:
@@ -139,7 +143,7 @@ def report(**figures: float) -> None:
 def main() -> None:
     """Measure what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("app", choices=["specchat", "markdown", "static", "bare"])
+    parser.add_argument("app", choices=list(_MAKERS))
     parser.add_argument("work", choices=["stream", "long", "idle"])
     parser.add_argument("--shown", type=int, default=0)
     parser.add_argument("--rate", type=float, default=300.0)

@@ -1,4 +1,4 @@
-"""`python tests/benchmarks/run.py [streaming|long|idle|startup|all] [--quick]`."""
+"""`python tests/benchmarks/run.py [streaming|traced|long|idle|startup|all] [--quick]`."""
 
 import sys
 from pathlib import Path

@@ -10,7 +10,13 @@ from benchmarks.benchmark_report import PARTS, Scale, table
 TINY = Scale(seconds=0.3, repeats=1, shown=320, long=(300,), idle_seconds=0.2, starts=1, versions=1)
 ROWS = {
     "streaming": ["specchat, 300", "Textual `Markdown", "a growing `Static`", "specchat, 1000", "a bare Textual app"],
-    "long": ["300 tokens shown"],
+    "traced": [
+        "specchat, 300",
+        "traced, proposals hidden",
+        "traced, proposals counted",
+        "traced, proposals shown, 1000",
+    ],
+    "long": ["specchat, 300 tokens", "traced, proposals shown, 300 tokens"],
     "idle": ["specchat at rest"],
     "startup": ["`specchat --version`", "a bare Textual app", "`specchat --url`"],
 }

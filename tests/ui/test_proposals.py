@@ -5,6 +5,8 @@ import pytest
 from chat_pilot import HELLO, Chat, backend_for, open_chat
 from fakes import server_info
 from proposing import SHORT, Drafted, Proposed, proposing, turn_of
+from replies import chunk
+from specchat.core.reply import Reply
 from specchat.core.server import Hook
 from specchat.ui.cursor import Spot
 from specchat.ui.layout.asides import Asides, place_of
@@ -110,12 +112,12 @@ async def test_a_click_on_a_proposal_finds_the_word_that_was_said_instead() -> N
         await command(chat, "/proposals shown")
         await chat.pilot.press("f7")
         await chat.pilot.pause()
-        row = next(y for y, text in enumerate(chat.shown.splitlines()) if "quick" in text)
-        for inside in ("dog", "g" + RIGHT):
+        for inside, token in (("dog", 3), ("g" + RIGHT, 3), (".⏎", 8)):
+            row = next(y for y, text in enumerate(chat.shown.splitlines()) if inside in text)
             await chat.pilot.click("#transcript", offset=(chat.shown.splitlines()[row].index(inside) + 1, row))
             await chat.pilot.pause()
 
-            assert chat.screen.transcript.spot == Spot(0, 3)
+            assert chat.screen.transcript.spot == Spot(0, token)
 
 
 async def test_the_cursor_goes_by_tokens_and_rows_as_without_them() -> None:
@@ -182,6 +184,15 @@ def test_only_what_stands_from_a_token_on_is_looked_for(first: int) -> None:
 
     assert list(corrected(reply)) == every
     assert list(corrected(reply, first)) == [place for place in every if place[0] >= first]
+
+
+def test_text_without_ids_moves_no_proposal() -> None:
+    reply = Reply(0.0, draft_length=3, pieces_expected=True)
+    for event in (chunk(0.5, "Well, "), chunk(0.6, "hm. "), *Proposed(*SHORT).stream, Proposed(*SHORT).traced):
+        reply.add(event)
+
+    assert list(corrected(reply)) == [(5, 0), (10, 2), (13, 4), (14, 5)]
+    assert list(corrected(reply, 11)) == [(13, 4), (14, 5)]
 
 
 # -- places -----------------------------------------------------------------------------------------------------------

@@ -68,6 +68,25 @@ async def test_spec_alone_says_how_it_stands_and_what_is_possible() -> None:
         )
 
 
+async def test_off_server_asks_the_second_server_where_the_hook_could_switch_too() -> None:
+    async with open_chat(proposing(), baseline=without_speculation()) as chat:
+        await command(chat, "/spec off server")
+        assert chat.session.speculation == Speculation(0, Way.SERVER)
+        assert chat.notices[-1] == "Speculation is off: the second server is asked, from the next prompt on."
+        await command(chat, "/spec off hook")
+        assert chat.session.speculation == Speculation(0, Way.HOOK)
+        await command(chat, "/spec k=1 server")
+        assert "can only be off" in chat.notices[-1]
+        assert chat.session.speculation == Speculation(0, Way.HOOK)
+
+
+async def test_off_server_without_one_says_how_to_get_one() -> None:
+    async with open_chat(proposing()) as chat:
+        await command(chat, "/spec off server")
+
+        assert "--baseline-url" in chat.notices[-1]
+
+
 @pytest.mark.parametrize(
     ("speculates", "words"),
     [
@@ -89,7 +108,7 @@ async def test_spec_alone_without_a_way(speculates: dict[str, int | None], words
         (None, "/spec off", "--baseline-url"),
         (Hook(trace=True, switch=False, problems=("Its scheduler is unknown.",)), "/spec off", "scheduler is unknown"),
         (None, "/spec k=1", "needs the hook"),
-        (None, "/spec loud", "/spec takes on, off or k=N."),
+        (None, "/spec loud", "/spec takes on, off or k=N, and by which way."),
     ],
 )
 async def test_what_is_impossible_is_said_with_what_is_possible(hook: Hook | None, typed: str, words: str) -> None:

@@ -64,6 +64,14 @@ def test_whole_languages_are_wrapped_without_looking_at_each_grapheme(
     assert len(wanted) > 3
 
 
+def test_the_signs_of_rejected_proposals_cost_no_look_at_each_grapheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = " and \u2039␣␣⏎⇥⟨ZWJ⟩ words\u203a so" * 9
+    wanted = places(drawn, 30)
+    monkeypatch.delattr(wrapping, "units")
+
+    assert places(drawn, 30) == wanted
+
+
 @given(_TEXTS, _TEXTS, _TEXTS, st.integers(1, 20))
 @settings(max_examples=500, deadline=None)
 def test_a_changed_end_is_wrapped_as_a_whole_text(same: str, before: str, after: str, width: int) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from specchat.session.chat import ChatSession
     from specchat.ui.screens.chat import ChatScreen
 
-_LIMIT = re.compile(r"(?:k\s*=\s*)?(\d{1,3})")
+_LIMIT = re.compile(r"(?:k=)?(\d{1,3})")
+_WAYS = {"hook": Way.HOOK, "server": Way.SERVER}
 _SWITCHED = {
     Way.HOOK: "by the server's hook, for each message",
     Way.SERVER: "by asking the second server, which has no draft",
@@ -48,19 +49,23 @@ def spec(chat: "ChatScreen", argument: str) -> None:
     Raises:
         SpecchatError: If that makes no sense, or there is no way to switch it.
     """
-    wanted = argument.strip().lower()
+    wanted, _, named = argument.strip().lower().partition(" ")
+    way = _WAYS.get(named.strip())
     if not wanted:
         chat.tell(how_it_stands(chat.session))
-    elif wanted in {"on", "off"}:
-        _set(chat, 0 if wanted == "off" else None)
-    elif (match := _LIMIT.fullmatch(wanted)) is not None:
-        _set(chat, int(match[1]))
+    elif wanted in {"on", "off"} and (way or not named):
+        _set(chat, 0 if wanted == "off" else None, way)
+    elif (match := _LIMIT.fullmatch(wanted)) is not None and (way or not named):
+        _set(chat, int(match[1]), way)
     else:
-        raise SpecchatError("/spec takes on, off or k=N.", "For example: /spec k=1 for at most one proposal a step.")
+        raise SpecchatError(
+            "/spec takes on, off or k=N, and by which way.",
+            "For example: /spec k=1 for at most one proposal a step, /spec off server for the second server.",
+        )
 
 
-def _set(chat: "ChatScreen", limit: int | None) -> None:
-    chosen = chat.session.set_speculation(limit)
+def _set(chat: "ChatScreen", limit: int | None, way: Way | None = None) -> None:
+    chosen = chat.session.set_speculation(limit, way)
     chat.show_server_changed()
     chat.tell(f"{_in_words(chosen)}, from the next prompt on.")
 
@@ -170,7 +175,7 @@ COMMANDS = (
     ),
     Command(
         "spec", "speculation on, off or at most N proposals a step; alone: how it stands", "Speculation", spec,
-        argument="on|off|k=N",
+        argument="on|off|k=N [hook|server]",
     ),
     Command(
         "proposals", "rejected proposals in the text: hidden, counted or struck through", "Speculation", proposals,

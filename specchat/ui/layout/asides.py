@@ -124,6 +124,8 @@ class Asides:
 
 def place_of(text: str, offset: int) -> int:
     """The nearest place before `offset`, or at it, where something can be drawn between two characters."""
+    if text[max(0, offset - 1) : offset + 1].isascii():
+        return offset  # of these, nothing combines
     at = offset
     while at > 0 and not _is_between(text, at):
         at -= 1

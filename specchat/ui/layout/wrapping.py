@@ -18,6 +18,7 @@ TAB_CELLS = 4
 NARROW = "!-~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u2010-\u2027"
 """Ranges of characters of one cell, for a regular expression: of Latin, Greek, Cyrillic, Hebrew, Arabic and signs."""
 NARROW += "\u05d0-\u05ea\u0620-\u064a\u0660-\u066f\u2030-\u205e\u20a0-\u20bf\u2190-\u21ff\u2200-\u22ff\u2500-\u259f"
+NARROW += "\u2400-\u2426\u23ce\u27e8\u27e9"  # signs for what cannot be seen, which rejected proposals often hold
 WIDE = "\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e"
 """Ranges of characters of two cells: Chinese, Japanese and Korean."""
 _MARKED = (
