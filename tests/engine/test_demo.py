@@ -90,11 +90,8 @@ def nothing_is_left_of(pids: set[int]) -> bool:
     return False
 
 
-def test_the_demo_reaches_a_coloured_reply_with_nothing_typed_and_leaves_nothing(
-    demo: Terminal, engine_version: str
-) -> None:
-    evidence = "reported by server" if engine_version.startswith("0.32") else "inferred"
-    assert demo.read_for(START_S, until=evidence), demo.text[-3000:]
+def test_the_demo_reaches_a_coloured_reply_with_nothing_typed_and_leaves_nothing(demo: Terminal) -> None:
+    assert demo.read_for(START_S, until="traced in the server"), demo.text[-3000:]
     assert b"38;2;" in demo.raw
     pids = demo.below()
     assert pids
