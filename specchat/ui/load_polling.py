@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
 from specchat.session.chat import ChatSession
 from specchat.session.ports import Clock
 from specchat.session.server_load import LoadWatch, ServerLoad
+
+if TYPE_CHECKING:
+    from textual.worker import Worker
 
 _SECONDS = 1.0
 _IDLE_TICKS = 4
@@ -58,7 +62,8 @@ class LoadPolling:
             self._pause -= 1
         elif not self._busy:
             self._busy = True
-            self._host.run_worker(self._read(), group="load")
+            # The method and not a coroutine: one that the app's end leaves unstarted would be warned of.
+            _: Worker[None] = self._host.run_worker(self._read, group="load")
 
     async def _read(self) -> None:
         try:

@@ -49,7 +49,7 @@ async def test_a_reply_is_traced_to_its_end_and_the_counters_agree(hooked: Watch
     # After a stop string the engine may do another step before it hears of the end.
     assert reply.check.verdict in ({Verdict.AGREES, Verdict.NOT_COMPARABLE} if sampling.stop else {Verdict.AGREES})
     rejected = {token for step in reply.steps for token in step.rejected}
-    assert rejected
+    assert rejected or sampling.stop  # the first sentence may be all the draft's
     assert all(reply.text_of_proposal(token) for token in rejected)
     for step in reply.steps:
         assert step.proposed is not None
