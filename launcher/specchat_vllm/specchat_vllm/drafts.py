@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from specchat_vllm.fuse import FUSE
 from specchat_vllm.scheduler import SEEN, WANTED
 
 _NOTE = "specchat_step"
@@ -64,13 +63,3 @@ def is_output_rank() -> bool:
     from vllm.distributed.parallel_state import get_tp_group
 
     return bool(get_tp_group().rank_in_group == 0)
-
-
-def guarded(part: str, work: Any, *args: Any) -> Any:
-    """Do some work of the hook; a failure switches the part off."""
-    if FUSE.is_whole(part):
-        try:
-            return work(*args)
-        except Exception as error:  # see Fuse: never the server's problem
-            FUSE.blow(part, error)
-    return None

@@ -3,8 +3,7 @@
 import time
 from typing import Any
 
-from specchat_vllm.drafts import guarded
-from specchat_vllm.fuse import need, need_parameters
+from specchat_vllm.fuse import guarded, need, need_parameters
 from specchat_vllm.hub import Hub
 from specchat_vllm.rows import rows_of
 from specchat_vllm.scheduler import HEADER

@@ -51,6 +51,16 @@ class Fuse:
 FUSE = Fuse()
 
 
+def guarded(part: str, work: Callable[..., Any], *args: Any) -> Any:
+    """Do some work of the hook; a failure switches the part off. Returns None where it is off."""
+    if FUSE.is_whole(part):
+        try:
+            return work(*args)
+        except Exception as error:  # never the server's problem
+            FUSE.blow(part, error)
+    return None
+
+
 def need(owner: Any, *names: str) -> None:
     """Check that an object has these attributes.
 

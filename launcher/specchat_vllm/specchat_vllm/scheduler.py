@@ -9,7 +9,7 @@ import time
 from typing import Any, NamedTuple
 
 from specchat_vllm.asked import asked_of
-from specchat_vllm.fuse import FUSE, need, need_parameters
+from specchat_vllm.fuse import guarded, need, need_parameters
 
 PART = "the scheduler"
 HEADER = "specchat"
@@ -57,28 +57,28 @@ def patch(module: Any) -> None:
 
     def wrapped_add(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         result = add_request(self, request, *args, **kwargs)
-        _guarded(_note_request, self, request)
+        guarded(PART, _note_request, self, request)
         return result
 
     def wrapped_schedule(self: Any, *args: Any, **kwargs: Any) -> Any:
         output = schedule(self, *args, **kwargs)
         if self.__dict__.get(_STATES):
-            _guarded(_limit, self, output)
+            guarded(PART, _limit, self, output)
         return output
 
     def wrapped_drafts(self: Any, draft_token_ids: Any, *args: Any, **kwargs: Any) -> Any:
         result = take_drafts(self, draft_token_ids, *args, **kwargs)
         if states := self.__dict__.get(_STATES):
-            _guarded(_cut, self, states, states)
+            guarded(PART, _cut, self, states, states)
         return result
 
     def wrapped_update(self: Any, scheduler_output: Any, model_runner_output: Any, *args: Any, **kwargs: Any) -> Any:
         if not self.__dict__.get(_STATES):
             return update(self, scheduler_output, model_runner_output, *args, **kwargs)
         # Before the call: it cuts the sampled ids in place where a request ends, and forgets finished requests.
-        step = _guarded(_read_step, self, scheduler_output, model_runner_output)
+        step = guarded(PART, _read_step, self, scheduler_output, model_runner_output)
         result = update(self, scheduler_output, model_runner_output, *args, **kwargs)
-        _guarded(_write_rows, self, step, result)
+        guarded(PART, _write_rows, self, step, result)
         return result
 
     cls.add_request, cls.schedule = wrapped_add, wrapped_schedule
@@ -89,15 +89,6 @@ def _check_output() -> None:
     from vllm.v1.engine import EngineCoreOutput
 
     need(EngineCoreOutput, "trace_headers", "new_token_ids", "finish_reason", "request_id")
-
-
-def _guarded(work: Any, *args: Any) -> Any:
-    if FUSE.is_whole(PART):
-        try:
-            return work(*args)
-        except Exception as error:  # see Fuse: never the server's problem
-            FUSE.blow(PART, error)
-    return None
 
 
 def _note_request(scheduler: Any, request: Any) -> None:

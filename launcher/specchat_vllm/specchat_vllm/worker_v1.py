@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from specchat_vllm.drafts import Step, attach, begin, guarded, step_of
-from specchat_vllm.fuse import need, need_parameters
+from specchat_vllm.drafts import Step, attach, begin, step_of
+from specchat_vllm.fuse import guarded, need, need_parameters
 
 PART = "model runner V1"
 _COPIED = "specchat_copied"

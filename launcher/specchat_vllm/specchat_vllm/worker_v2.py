@@ -3,8 +3,8 @@
 from itertools import pairwise
 from typing import Any
 
-from specchat_vllm.drafts import Step, attach, begin, guarded, step_of
-from specchat_vllm.fuse import need, need_parameters
+from specchat_vllm.drafts import Step, attach, begin, step_of
+from specchat_vllm.fuse import guarded, need, need_parameters
 
 PART = "model runner V2"
 OUTPUT_PART = "model runner V2's output"

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from specchat_vllm.drafts import guarded
-from specchat_vllm.fuse import Fuse, Unsupported, need, need_parameters
+from specchat_vllm.fuse import Fuse, Unsupported, guarded, need, need_parameters
 
 
 def fail(*_: object) -> None:
