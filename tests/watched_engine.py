@@ -27,6 +27,11 @@ class Watched:
         """A client for it."""
         return Server(self.running.url, MODEL, key)
 
+    @property
+    def version(self) -> str:
+        """The version of vLLM."""
+        return self.running.engine_version
+
     def log(self) -> str:
         """What it has written so far."""
         return self.running.log_path.read_text(errors="replace")
@@ -43,6 +48,7 @@ def watched(
     witness: bool = True,
     key: str | None = None,
     environment: Mapping[str, str] | None = None,
+    flags: tuple[str, ...] = (),
 ) -> Iterator[Watched]:
     """An engine for the length of a test.
 
@@ -55,6 +61,7 @@ def watched(
         witness: Keep the witness's record, which costs a little of every step.
         key: An API key that the server demands.
         environment: Further variables of the server.
+        flags: Further arguments of the server.
     """
     record = folder / "witness.jsonl"
     watching = {"PYTHONPATH": str(WITNESS), "WITNESS_FILE": str(record)} if witness else {}
@@ -64,8 +71,8 @@ def watched(
 
     def with_witness(*args: object, **kwargs: object) -> ServerSpec:
         spec = _plain_spec(*args, **kwargs)  # type: ignore[arg-type]
-        flags = ("--max-num-seqs", "8", *(() if key is None else ("--api-key", key)))
-        return replace(spec, flags=spec.flags + flags, environment=(*spec.environment, *added.items()))
+        more = ("--max-num-seqs", "8", *(() if key is None else ("--api-key", key)), *flags)
+        return replace(spec, flags=spec.flags + more, environment=(*spec.environment, *added.items()))
 
     with (
         mock.patch.object(server, "server_spec", with_witness),

@@ -1,4 +1,4 @@
-"""What the hook costs a real engine: decode speed without it, with it loaded, and tracing; memory over many replies.
+"""What the hook costs a real engine: decode speed without it, loaded, and tracing; memory over many replies.
 
 Run by hand on a quiet machine, with the CPU engines installed: `python tests/benchmarks/hook_cost.py [speed|memory]`.
 Prints tables and asserts nothing.
@@ -9,7 +9,6 @@ import random
 import statistics
 import sys
 import tempfile
-import time
 import uuid
 from pathlib import Path
 
@@ -20,51 +19,92 @@ from specchat_launcher import data_directory
 from traced_asking import Server, Wish
 from watched_engine import Watched, watched
 
-ROUNDS = 16
-KINDS = ("plain", "loaded", "unread", "traced")
-"""Without the hook; with it, and nobody traced; traced, and nobody reads; traced and read.
-
-The reader is this program: what it takes of a machine with two cores is no cost of the server's.
-"""
-TOKENS = 60
+ROUNDS = 8
+STARTS = 3
+"""Of each kind of server, alternating. One stands at a time: two beside each other on two cores differ by a third."""
+UNTRACED, UNREAD, READ = "untraced", "traced, not read", "traced and read"
+TOKENS = 80
 REPLIES = 2000
 VERSIONS = ("0.32.0", "0.27.1")
 
 
 async def rate(server: Server, at_once: int, *, kind: str, turn: int) -> float:
-    """Tokens per second of some requests together."""
-    body: dict[str, object] = {"ignore_eos": True}
-    if kind == "unread":
-        body["vllm_xargs"] = {"specchat_trace": uuid.uuid4().hex}
-    prompts = [CASES[(turn + index) % 8].prompt for index in range(at_once)]
-    wishes = [Wish(prompt, TOKENS, traced=kind == "traced", body=body) for prompt in prompts]
-    began = time.perf_counter()
-    answers = await asyncio.gather(*(server.ask(wish) for wish in wishes))
-    return sum(len(answer.ids) for answer in answers) / (time.perf_counter() - began)
+    """Tokens per second of some requests together, as the server clocked them from their first token to their last.
+
+    The replies are not streamed, so that the client takes nothing of the server's cores, except to read a trace.
+    """
+    asked = [asyncio.create_task(decoding(server, (turn + index) % 8, kind)) for index in range(at_once)]
+    return at_once * (TOKENS - 1) / statistics.fmean(await asyncio.gather(*asked))
 
 
-async def compare_speed(version: str, plain: Watched, hooked: Watched) -> None:
-    servers = {kind: (plain if kind == "plain" else hooked).server() for kind in KINDS}
+async def decoding(server: Server, prompt: int, kind: str) -> float:
+    """Seconds from the first token of one reply to its last."""
+    body = {
+        "model": server.model,
+        "messages": [{"role": "user", "content": CASES[prompt].prompt}],
+        "temperature": 0,
+        "max_tokens": TOKENS,
+        "ignore_eos": True,
+    }
+    key = uuid.uuid4().hex
+    if kind != UNTRACED:
+        body["vllm_xargs"] = {"specchat_trace": key}
+    reader = asyncio.create_task(read_whole(server, key)) if kind == READ else None
+    answer = (await server.client.post(f"{server.url}/v1/chat/completions", json=body)).raise_for_status().json()
+    if reader is not None:
+        assert await reader > TOKENS
+    assert answer["usage"]["completion_tokens"] == TOKENS
+    return float(answer["metrics"]["generation_time_ms"]) / 1000
+
+
+async def read_whole(server: Server, key: str) -> int:
+    """Read a trace without understanding it. Returns its bytes."""
+    async with server.client.stream("GET", f"{server.url}/v1/specchat/trace/{key}") as stream:
+        return sum([len(part) async for part in stream.aiter_raw()])
+
+
+async def rates_of(engine: Watched, kinds: tuple[str, ...]) -> dict[tuple[str, int], list[float]]:
+    """Rates by kind of request and number at once, alternating in random order."""
+    server = engine.server()
+    found: dict[tuple[str, int], list[float]] = {(kind, at_once): [] for kind in kinds for at_once in (1, 4)}
+    for turn in range(ROUNDS + 2):
+        for kind, at_once in random.Random(turn).sample(sorted(found), len(found)):
+            measured = await rate(server, at_once, kind=kind, turn=turn)
+            if turn > 1:  # the first rounds warm up
+                found[kind, at_once].append(measured)
+    await server.close()
+    return found
+
+
+def compare_speed(version: str, folder: Path) -> None:
+    """Print what a trace costs on one server, by pairs of a round, and what the hook costs from start to start."""
+    without: dict[int, list[float]] = {1: [], 4: []}
+    loaded: dict[int, list[float]] = {1: [], 4: []}
+    pairs: dict[tuple[str, int], list[float]] = {(kind, at_once): [] for kind in (UNREAD, READ) for at_once in (1, 4)}
+    for start in range(2 * STARTS):
+        hook = start % 4 in {1, 2}
+        kinds = (UNTRACED, UNREAD, READ) if hook else (UNTRACED,)
+        with watched(version, data_directory(), folder, witness=False, hook=hook) as engine:
+            rates = asyncio.run(rates_of(engine, kinds))
+        for at_once in (1, 4):
+            untraced = rates[UNTRACED, at_once]
+            (loaded if hook else without)[at_once].append(statistics.median(untraced))
+            for kind in kinds[1:]:
+                pairs[kind, at_once] += [a / b for a, b in zip(rates[kind, at_once], untraced, strict=True)]
     for at_once in (1, 4):
-        rates: dict[str, list[float]] = {kind: [] for kind in KINDS}
-        for turn in range(ROUNDS + 1):
-            order = random.Random(turn).sample(KINDS, len(KINDS))
-            for kind in order:
-                measured = await rate(servers[kind], at_once, kind=kind, turn=turn)
-                if turn:  # the first round warms up
-                    rates[kind].append(measured)
-        medians = ", ".join(f"{kind} {statistics.median(rates[kind]):.1f}" for kind in KINDS)
-        print(f"{version}, {at_once} at once, {ROUNDS} rounds: tokens/s {medians}", flush=True)
-        for over, under in (("loaded", "plain"), ("unread", "loaded"), ("traced", "loaded"), ("traced", "plain")):
-            pairs = sorted(a / b for a, b in zip(rates[over], rates[under], strict=True))
-            quarter = len(pairs) // 4
+        print(f"{version}, {at_once} at once: medians of {STARTS} starts, tokens/s", flush=True)
+        print("  without the hook", " ".join(f"{rate:.1f}" for rate in without[at_once]), flush=True)
+        print("  loaded, untraced", " ".join(f"{rate:.1f}" for rate in loaded[at_once]), flush=True)
+        ratio = statistics.median(loaded[at_once]) / statistics.median(without[at_once])
+        print(f"  loaded to without: {ratio:.3f}", flush=True)
+        for kind in (UNREAD, READ):
+            sample = sorted(pairs[kind, at_once])
+            quarter = len(sample) // 4
             print(
-                f"  {over}/{under}: median of pairs {statistics.median(pairs):.3f},"
-                f" middle half {pairs[quarter]:.3f} to {pairs[-1 - quarter]:.3f}",
+                f"  {kind} to untraced, one server, {len(sample)} pairs: median {statistics.median(sample):.3f},"
+                f" middle half {sample[quarter]:.3f} to {sample[-1 - quarter]:.3f}",
                 flush=True,
             )
-    for server in servers.values():
-        await server.close()
 
 
 def resident(engine: Watched) -> dict[str, float]:
@@ -98,14 +138,10 @@ def main() -> None:
     what = sys.argv[1:] or ["speed", "memory"]
     for version in VERSIONS:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder)
-            hooked = watched(version, data_directory(), path, witness=False)
             if "speed" in what:
-                with watched(version, data_directory(), path, witness=False, hook=False) as plain, hooked as other:
-                    asyncio.run(compare_speed(version, plain, other))
-                hooked = watched(version, data_directory(), path, witness=False)
+                compare_speed(version, Path(folder))
             if "memory" in what:
-                with hooked as running:
+                with watched(version, data_directory(), Path(folder), witness=False) as running:
                     asyncio.run(watch_memory(version, running))
 
 

@@ -19,20 +19,37 @@ def engine_root() -> Path:
 @pytest.fixture(params=ENGINE_VERSIONS, scope="session")
 def engine_version(request: pytest.FixtureRequest, engine_root: Path) -> str:
     """Every known version; a test is skipped for those that are not installed."""
-    version: str = request.param
-    states = {status.version: status.state for status in list_engines(engine_root)}
+    return installed(request.param, engine_root)
+
+
+def installed(version: str, root: Path) -> str:
+    """The version, if its engine is there; else the test is skipped."""
+    states = {status.version: status.state for status in list_engines(root)}
     if states[version] != "installed":
         pytest.skip(f"engine {version} is not installed: specchat engine install {version}")
     return version
 
 
-@pytest.fixture(params=["sync", "async"], scope="session")
+CELLS = [
+    pytest.param((version, scheduling), id=f"{version}-{scheduling}", marks=() if short else pytest.mark.long)
+    for version, scheduling, short in (
+        ("0.32.0", "async", True),
+        ("0.27.1", "sync", True),
+        ("0.32.0", "sync", False),
+        ("0.27.1", "async", False),
+    )
+]
+"""Each version and each way of scheduling is in the short tier once, all four pairs are in the long one."""
+
+
+@pytest.fixture(params=CELLS, scope="session")
 def hooked(
-    request: pytest.FixtureRequest, engine_version: str, engine_root: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, engine_root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Watched]:
     """An engine with the hook and the witness, under both ways of scheduling."""
+    version, scheduling = request.param
     folder = tmp_path_factory.mktemp("witness")
-    with watched(engine_version, engine_root, folder, asynchronous=request.param == "async") as running:
+    with watched(installed(version, engine_root), engine_root, folder, asynchronous=scheduling == "async") as running:
         yield running
 
 

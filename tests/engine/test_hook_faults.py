@@ -150,6 +150,23 @@ async def test_a_reply_of_many_tokens_is_traced_to_its_end(keyed: Server) -> Non
     assert mismatches(answer, None) == []
 
 
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+async def test_a_reply_of_ten_thousand_tokens_is_traced_to_its_end(
+    engine_version: str, engine_root: Path, tmp_path: Path
+) -> None:
+    longer = {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}
+    with watched(
+        engine_version, engine_root, tmp_path, environment=longer, flags=("--max-model-len", "12288")
+    ) as engine:
+        server = engine.server()
+        answer = await server.ask(Wish("Count.", 10_000, body={"ignore_eos": True}))
+        await server.close()
+    assert len(answer.ids) == 10_000
+    assert mismatches(answer, engine.witness.drafts()) == []
+    print("LONG", engine_version, len(answer.rows), answer.end)
+
+
 async def replied(url: str, prompt: str, tokens: int = 40) -> Reply:
     backend = OpenAICompatibleBackend(Address.parse(url), clock=time.monotonic)
     session = ChatSession(backend, await backend.connect(), time.monotonic, sampling=Sampling(tokens, 0.0))

@@ -47,18 +47,16 @@ async def test_on_off_and_one_mix_in_a_batch(server: Server) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-async def test_on_off_and_one_mix_in_a_batch_of_a_hundred_requests(server: Server, engine_version: str) -> None:
+async def test_on_off_and_one_mix_in_a_batch_of_a_hundred_requests(hooked: Watched, server: Server) -> None:
     answers = await mixed(server, 100, seed=2)
     check_limits(answers)
     mode = "async" if (await server.status())["async_scheduling"] else "sync"
     for limit in (None, 0, 1):
         of = [answer for answer in answers if answer.wish.limit == limit]
-        print("SWITCH", engine_version, mode, limit, json.dumps([len(of), *totals(of)]))
+        print("SWITCH", hooked.version, mode, limit, json.dumps([len(of), *totals(of)]))
 
 
-async def test_off_leaves_one_forward_of_the_draft_and_on_takes_three(
-    hooked: Watched, server: Server, engine_version: str
-) -> None:
+async def test_off_leaves_one_forward_of_the_draft_and_on_takes_three(hooked: Watched, server: Server) -> None:
     mode = "async" if (await server.status())["async_scheduling"] else "sync"
     for limit, each in ((0, 1), (1, 1), (2, 2), (None, 3)):
         await server.ask(Wish("Say hello.", 3, limit=limit))  # so that the record has a last line
@@ -66,7 +64,7 @@ async def test_off_leaves_one_forward_of_the_draft_and_on_takes_three(
         answer = await server.ask(Wish("Explain what a compiler does.", 40, limit=limit))
         target_now, draft_now = hooked.witness.forwards()
         more_target, more_draft = target_now - target, draft_now - draft
-        print("FORWARDS", engine_version, mode, limit, len(answer.ids), more_target, more_draft)
+        print("FORWARDS", hooked.version, mode, limit, len(answer.ids), more_target, more_draft)
         assert more_draft == each * more_target
         assert len(answer.rows) <= more_target <= len(answer.rows) + 2  # async scheduling does up to two in vain
         assert {row["width"] for row in answer.rows} == {3 if limit is None else limit}

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import signal
 import statistics
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from examined import examined
 from real_prompts import CASES, SHORT, Case, greedy
 from specchat.backends.address import Address
 from specchat.backends.openai_compatible import OpenAICompatibleBackend
@@ -201,3 +203,12 @@ async def test_a_front_end_that_stands_still_merges_chunks_and_this_is_noticed(
         assert figures.acceptance_length is None
         assert figures.evidence["acceptance_length"] == "none"
         assert reply.check.verdict is Verdict.DIFFERS
+
+
+def test_a_server_without_the_hook_has_none_of_its_routes(server: RunningServer) -> None:
+    checks = examined(server.url)
+    assert checks["hook"]["state"] == "missing"
+    assert "404" in checks["hook"]["evidence"]
+    lines = checks["hook"]["advice"][0]["lines"]
+    assert [shlex.split(line)[0] for line in lines] == ["export", "export"]
+    assert "k = 3, from its counters" in checks["speculation"]["evidence"]

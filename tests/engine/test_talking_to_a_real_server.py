@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from examined import examined
 from real_prompts import greedy
 from specchat.backends.address import Address
 from specchat.backends.openai_compatible import OpenAICompatibleBackend
@@ -93,3 +94,11 @@ async def test_min_p_which_vllm_refuses_with_speculation_is_left_out_and_said(se
     reply = session.conversation.turns[0].reply
     assert (reply.error, reply.outcome) == (None, Outcome.FINISHED)
     assert any("refuses min_p" in note for note in reply.notes)
+
+
+def test_a_server_of_the_speculating_profile_has_the_whole_hook(server: RunningServer) -> None:
+    checks = examined(server.url)
+    assert server.notices == ()
+    assert checks["hook"]["state"] == "ok"
+    assert "trace works, switch works" in checks["hook"]["evidence"]
+    assert "eagle3, k = 3, from the hook" in checks["speculation"]["evidence"]

@@ -22,7 +22,7 @@ KEPT_SECONDS = 60.0
 class Trace:
     """The rows of one request."""
 
-    __slots__ = ("changed", "end", "ended_at", "first", "is_read", "key", "request_id", "rows", "started")
+    __slots__ = ("changed", "end", "ended", "ended_at", "first", "is_read", "key", "request_id", "rows", "started")
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -38,6 +38,16 @@ class Trace:
         """When row 0 was."""
         self.is_read = False
         self.changed = asyncio.Event()
+        """Something came, or it ended."""
+        self.ended = asyncio.Event()
+        """Nothing more will come."""
+
+    def end_with(self, reason: str, at: float) -> None:
+        """The request ended; the first reason counts."""
+        if self.end is None:
+            self.end, self.ended_at = reason, at
+            self.ended.set()
+            self.changed.set()
 
     @property
     def next(self) -> int:
@@ -119,9 +129,8 @@ class Hub:
         """The request has ended; the first reason counts."""
         key = self._keys.pop(request_id, None)
         trace = None if key is None else self._traces.get(key)
-        if trace is not None and trace.end is None:
-            trace.end, trace.ended_at = reason, self._clock()
-            trace.changed.set()
+        if trace is not None:
+            trace.end_with(reason, self._clock())
 
     def reader_of(self, key: str) -> Trace | None:
         """The trace with this key, which may be still to come; None if it has a reader."""
@@ -152,8 +161,7 @@ class Hub:
         if not self._traces:
             return False
         oldest = min(self._traces.values(), key=lambda one: (one.is_read, one.end is None))
-        if oldest.end is None:
-            oldest.end, oldest.ended_at = "lost", self._clock()
+        oldest.end_with("lost", self._clock())
         self._forget(oldest)
         return True
 

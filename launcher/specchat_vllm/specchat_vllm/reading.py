@@ -1,17 +1,18 @@
 """One reader of one trace: what goes over the wire, line by line. Knows the protocol, and nothing of vLLM or HTTP."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, Callable
 
 from specchat_vllm.hub import Hub, Trace
 from specchat_vllm.rows import Row
 
-_LEAST_PAUSE_SECONDS = 0.03
+_LEAST_PAUSE_SECONDS = 0.1
 _PAUSE_A_READER_SECONDS = 0.004
-_LONGEST_PAUSE_SECONDS = 0.25
-"""Rows of so long go into one line: few readers see their rows as fast as a screen draws, and many cost a busy server
-little more than few."""
+_LONGEST_PAUSE_SECONDS = 0.3
+"""Rows of so long go into one line, unless the reply ends before: a line for each step took 3 % of a slow server's
+speed, and many readers shall cost a busy one little more than few."""
 _PULSE_SECONDS = 5.0
 _PATIENCE_SECONDS = 600.0
 """How long a request may wait in the server's queue before its first row."""
@@ -47,7 +48,7 @@ async def lines(
             if trace.end is not None and at >= trace.next:
                 break
             if rows:
-                await asyncio.sleep(_pause(hub.readers))
+                await _pause(trace, hub.readers)
                 continue
             try:
                 async with asyncio.timeout(_PULSE_SECONDS):
@@ -68,7 +69,14 @@ async def lines(
         hub.leave(trace, done=done)
 
 
-def _pause(readers: int) -> float:
+async def _pause(trace: Trace, readers: int) -> None:
+    """Let rows come together; the end of the reply keeps nobody waiting."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_pause_seconds(readers)):
+            await trace.ended.wait()
+
+
+def _pause_seconds(readers: int) -> float:
     return min(_LONGEST_PAUSE_SECONDS, _LEAST_PAUSE_SECONDS + _PAUSE_A_READER_SECONDS * readers)
 
 

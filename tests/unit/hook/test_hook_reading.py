@@ -158,4 +158,21 @@ async def test_a_request_that_runs_is_waited_for_longer_than_one_that_never_came
 
 def test_many_readers_are_served_less_often_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert reading._pause(1) < reading._pause(20) <= reading._pause(10_000) == reading._LONGEST_PAUSE_SECONDS
+    pause = reading._pause_seconds
+    assert pause(1) < pause(20) <= pause(10_000) == reading._LONGEST_PAUSE_SECONDS
+
+
+async def test_the_end_of_a_reply_keeps_no_reader_waiting(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_LEAST_PAUSE_SECONDS", 60.0)
+    monkeypatch.setattr(reading, "_LONGEST_PAUSE_SECONDS", 60.0)
+    hub.add(row(0))
+    stream = opened(hub)[1]
+    assert (await anext(stream)).startswith(":")
+    assert steps([json.loads((await anext(stream))[6:])]) == [0]
+    rest = asyncio.create_task(read(stream))
+    await asyncio.sleep(0)
+    hub.add(row(1, [5, 6], 2))
+    hub.end("a", "stop")
+    events = await rest
+    assert steps(events) == [1]
+    assert events[-2]["end"] == "stop"
