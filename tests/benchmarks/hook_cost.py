@@ -1,14 +1,16 @@
 """What the hook costs a real engine: decode speed without it, loaded, and tracing; memory over many replies.
 
-Run by hand on a quiet machine, with the CPU engines installed: `python tests/benchmarks/hook_cost.py [speed|memory]`.
-Prints tables and asserts nothing.
+Run by hand on a quiet machine, with the CPU engines installed; prints tables and asserts nothing:
+`python tests/benchmarks/hook_cost.py [speed|own|memory]`.
 """
 
 import asyncio
+import json
 import random
 import statistics
 import sys
 import tempfile
+import time
 import uuid
 from pathlib import Path
 
@@ -17,11 +19,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from real_prompts import CASES
 from specchat_launcher import data_directory
 from traced_asking import Server, Wish
-from watched_engine import Watched, watched
+from watched_engine import WITNESS, Watched, watched
 
 ROUNDS = 8
 STARTS = 3
 """Of each kind of server, alternating. One stands at a time: two beside each other on two cores differ by a third."""
+STEP = "model runner V1: begin"
+"""Runs once in each step."""
 UNTRACED, UNREAD, READ = "untraced", "traced, not read", "traced and read"
 TOKENS = 80
 REPLIES = 2000
@@ -107,6 +111,37 @@ def compare_speed(version: str, folder: Path) -> None:
             )
 
 
+async def own_work(version: str, engine: Watched, folder: Path) -> None:
+    """Print the processor time of the hook's own functions, clocked inside the server: no neighbour can touch that."""
+    server = engine.server()
+    for kind in (UNTRACED, UNREAD, READ):
+        for at_once in (1, 4):
+            await rate(server, at_once, kind=kind, turn=0)
+            before, began = clocked(folder), time.perf_counter()
+            for turn in range(ROUNDS):
+                await rate(server, at_once, kind=kind, turn=turn)
+            seconds = time.perf_counter() - began
+            after = clocked(folder)
+            steps = after[STEP][0] - before.get(STEP, (0, 0.0))[0]
+            own = sum(spent - before.get(name, (0, 0.0))[1] for name, (_, spent) in after.items())
+            print(
+                f"{version}, {kind}, {at_once} at once: {steps} steps of {seconds / steps * 1e3:.1f} ms, the hook's own"
+                f" work {own / steps * 1e6:.0f} us a step, {own / seconds:.3%}",
+                flush=True,
+            )
+    await server.close()
+
+
+def clocked(folder: Path) -> dict[str, tuple[int, float]]:
+    """Calls and seconds of each of the hook's functions, over all processes."""
+    found: dict[str, tuple[int, float]] = {}
+    for file in folder.glob("*.json"):
+        for name, (calls, spent) in json.loads(file.read_text()).items():
+            earlier = found.get(name, (0, 0.0))
+            found[name] = earlier[0] + calls, earlier[1] + spent
+    return found
+
+
 def resident(engine: Watched) -> dict[str, float]:
     """MB of the API server and of its children together."""
     sizes = {}
@@ -135,11 +170,15 @@ async def watch_memory(version: str, hooked: Watched) -> None:
 
 
 def main() -> None:
-    what = sys.argv[1:] or ["speed", "memory"]
+    what = sys.argv[1:] or ["speed", "own", "memory"]
     for version in VERSIONS:
         with tempfile.TemporaryDirectory() as folder:
             if "speed" in what:
                 compare_speed(version, Path(folder))
+            if "own" in what:
+                costs = {"PYTHONPATH": str(WITNESS), "WITNESS_COST": folder}
+                with watched(version, data_directory(), Path(folder), witness=False, environment=costs) as running:
+                    asyncio.run(own_work(version, running, Path(folder)))
             if "memory" in what:
                 with watched(version, data_directory(), Path(folder), witness=False) as running:
                     asyncio.run(watch_memory(version, running))

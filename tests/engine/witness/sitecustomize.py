@@ -6,6 +6,8 @@ the end of a step, where the hook looks at what the next step verifies. Settings
 - WITNESS_FILE: lines of JSON are appended here, one a step: `requests`, `drafts` (rows of ids), `target` and `draft`
   (forwards so far).
 - WITNESS_ASYNC: asynchronous scheduling is forced, which vLLM switches off on a CPU.
+- WITNESS_COST: a folder; each process writes there how often the hook's functions ran and for how many seconds of
+  processor time.
 - WITNESS_DOCTOR: makes this vLLM an unknown version: `module:class:method` loses the names of its parameters before
   the hook looks.
 """
@@ -15,6 +17,7 @@ import importlib.util
 import json
 import os
 import sys
+import time
 from importlib.abc import MetaPathFinder
 
 _RUNNER = "vllm.v1.worker.gpu_model_runner"
@@ -99,6 +102,43 @@ def _watch_v2(module):
     runner.sample_tokens = wrapped
 
 
+_COSTS = {}
+
+
+def _clocked(work, name):
+    costs = _COSTS.setdefault(name, [0, 0.0])
+
+    def clocked(*args, **kwargs):
+        began = time.thread_time()
+        try:
+            return work(*args, **kwargs)
+        finally:
+            costs[0] += 1
+            costs[1] += time.thread_time() - began
+            if costs[0] % 20 == 0:
+                with open(f"{os.environ['WITNESS_COST']}/{os.getpid()}.json", "w") as file:
+                    json.dump(_COSTS, file)
+
+    return clocked
+
+
+def _clock_guarded(module):
+    guarded = module.guarded
+    known = {}
+
+    def clocked(part, work, *args):
+        name = f"{part}: {work.__name__}"
+        if name not in known:
+            known[name] = _clocked(guarded, name)
+        return known[name](part, work, *args)
+
+    module.guarded = clocked
+
+
+def _clock_lines(module):
+    module._line = _clocked(module._line, "the routes: _line")
+
+
 def _force_async(module):
     import torch
 
@@ -150,6 +190,9 @@ def _start():
         actions[_RUNNER_V2] = _watch_v2
     if "WITNESS_ASYNC" in os.environ:
         actions[_PLATFORM] = _force_async
+    if "WITNESS_COST" in os.environ:
+        actions["specchat_vllm.fuse"] = _clock_guarded
+        actions["specchat_vllm.reading"] = _clock_lines
     if doctored := os.environ.get("WITNESS_DOCTOR"):
         name, cls, method = doctored.split(":")
         actions[name] = lambda module: _doctor(getattr(module, cls), method)
