@@ -102,7 +102,7 @@ def _watch_v2(module):
     runner.sample_tokens = wrapped
 
 
-_COSTS = {}
+_COSTS: dict[str, list[float]] = {}
 
 
 def _clocked(work, name):
