@@ -243,14 +243,19 @@ def _against_witness(answer: Answer, drafts: dict[str, list[list[int]]]) -> list
     if len(names) != 1:
         return [f"the witness knows it as {names}"]
     seen, rows = drafts[names[0]], answer.rows
+    furthest = 0
     for offset in range(len(seen) - len(rows) + 2):  # a long prompt is read in parts, each of them a step of the draft
         expected = seen[offset : offset + len(rows) - 1]
         pairs = list(zip(rows[1:], expected, strict=False))
-        if len(pairs) == len(rows) - 1 and all(
-            row["proposed"] == proposed[: row["drafted"]] for row, proposed in pairs
-        ):
+        same = [row["proposed"] == proposed[: row["drafted"]] for row, proposed in pairs]
+        if len(pairs) == len(rows) - 1 and all(same):
             return []
-    return [f"the witness saw {seen[: len(rows) + 1]}, traced is {[row['proposed'] for row in rows]}"]
+        furthest = max(furthest, same.index(False) if False in same else len(same))
+    around = slice(max(0, furthest - 1), furthest + 3)
+    return [
+        f"of {len(rows)} rows the first {furthest} fit; then the witness saw {seen[around]},"
+        f" traced is {[row['proposed'] for row in rows[1:]][around]}"
+    ]
 
 
 def totals(answers: list[Answer]) -> tuple[int, int, int]:
