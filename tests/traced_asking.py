@@ -252,10 +252,8 @@ def _against_witness(answer: Answer, drafts: dict[str, list[list[int]]]) -> list
             return []
         furthest = max(furthest, same.index(False) if False in same else len(same))
     around = slice(max(0, furthest - 1), furthest + 3)
-    return [
-        f"of {len(rows)} rows the first {furthest} fit; then the witness saw {seen[around]},"
-        f" traced is {[row['proposed'] for row in rows[1:]][around]}"
-    ]
+    traced = [row["proposed"] for row in rows[1:]]
+    return [f"of {len(rows)} rows {furthest} fit; then the witness saw {seen[around]}, traced is {traced[around]}"]
 
 
 def totals(answers: list[Answer]) -> tuple[int, int, int]:
