@@ -12,7 +12,7 @@ from specchat_launcher.spec import ServerSpec
 from traced_asking import Server, Witness
 
 MODEL = "smollm2-135m-instruct"
-_plain_spec = server.server_spec
+_plain_plan = server.plan
 WITNESS = Path(__file__).parent / "engine" / "witness"
 
 
@@ -70,12 +70,12 @@ def watched(
         added["WITNESS_ASYNC"] = "1"
 
     def with_witness(*args: object, **kwargs: object) -> ServerSpec:
-        spec = _plain_spec(*args, **kwargs)  # type: ignore[arg-type]
+        spec = _plain_plan(*args, **kwargs)  # type: ignore[arg-type]
         more = ("--max-num-seqs", "8", *(() if key is None else ("--api-key", key)), *flags)
         return replace(spec, flags=spec.flags + more, environment=(*spec.environment, *added.items()))
 
     with (
-        mock.patch.object(server, "server_spec", with_witness),
+        mock.patch.object(server, "plan", with_witness),
         # The launcher asks without a key which model is served, and `/health`, which needs none.
         mock.patch.object(readiness, "served_models", return_value=(MODEL,)),
         server.start_profile("cpu-smollm2", root=root, engine=version, hook=hook, report=lambda _: None) as running,

@@ -29,6 +29,10 @@ class UnknownNameError(LauncherError):
     """No engine, model or profile has that name."""
 
 
+class ProfileError(LauncherError):
+    """A profile, or a change to it, cannot be understood or cannot work."""
+
+
 class DiskSpaceError(LauncherError):
     """The data directory's disk is too full."""
 

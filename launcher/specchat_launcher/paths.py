@@ -70,6 +70,11 @@ class DataLayout:
         return self.root / "logs"
 
     @property
+    def servers(self) -> Path:
+        """One state file for each server that runs."""
+        return self.root / "servers"
+
+    @property
     def locks(self) -> Path:
         """Lock files. They stay when unlocked: deleting one would let two holders in."""
         return self.root / "locks"
@@ -81,6 +86,10 @@ class DataLayout:
     def engine_lock(self, version: str) -> Path:
         """Held exclusively to install or remove an engine, shared by every server that runs from it."""
         return self.locks / f"engine-{version}.lock"
+
+    def launch_lock(self, profile: str) -> Path:
+        """Held while a server of this profile is put into the world, so that two launches see each other."""
+        return self.locks / f"launch-{profile}.lock"
 
     def models_lock(self) -> Path:
         """Held while models are fetched or converted."""

@@ -1,6 +1,7 @@
 """Starts child processes under a supervisor and tells how they are.
 
-Owns the pipe that keeps a child alive: nothing started here survives this process, however it ends.
+Owns the pipe that keeps a child alive: what is started as a `SupervisedProcess` never survives this process, however
+it ends. `start_detached` starts what shall survive it, and then has no hold on it.
 """
 
 import contextlib
@@ -13,15 +14,16 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from specchat_launcher import supervisor
 from specchat_launcher.errors import LauncherError
 
-INTERRUPT_S = 5.0
+# vLLM needs about five seconds for a tidy end in the middle of its start.
+INTERRUPT_S = 7.0
 TERMINATE_S = 3.0
 START_TIMEOUT_S = 20.0
 KILL_PATIENCE_S = 3.0
@@ -44,15 +46,39 @@ class Command:
     log: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What a supervisor keeps of a server, beside running it.
+
+    Attributes:
+        state_file: Where it writes who the processes are, for as long as there are any.
+        state: What else stands there.
+        after: A command that belongs to the server's end; none if empty.
+        after_s: Seconds that it may take.
+        interrupt_s: Seconds the server has to end after SIGINT.
+        terminate_s: Seconds that what is left has to end after SIGTERM.
+        log_bytes: The size at which the log begins anew.
+    """
+
+    state_file: Path
+    state: Mapping[str, Any] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    after_s: float = 0.0
+    interrupt_s: float = INTERRUPT_S
+    terminate_s: float = TERMINATE_S
+    log_bytes: int = supervisor.LOG_BYTES
+
+
 class SupervisedProcess:
     """A child process with a supervisor beside it. Safe to use from several threads."""
 
-    def __init__(self, command: Command, *, keep_open: Sequence[int] = ()) -> None:
+    def __init__(self, command: Command, *, keep_open: Sequence[int] = (), life: Life | None = None) -> None:
         """Start the command.
 
         Args:
             command: What to run.
             keep_open: Descriptors that the supervisor holds until nothing of the child is left, e.g. a lock.
+            life: What the supervisor keeps beside; None for a child that is no server.
 
         Raises:
             LauncherError: It could not be started.
@@ -62,35 +88,13 @@ class SupervisedProcess:
         self._returncode: int | None = None
         self._failure: str | None = None
         self.pid = 0
-        with command.log.open("ab") as log:
-            self._supervisor = subprocess.Popen(
-                [sys.executable, "-I", "-S", supervisor.__file__],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                pass_fds=tuple(keep_open),
-                start_new_session=True,
-            )
+        self._supervisor = _supervisor(command, keep_open)
         try:
-            self._send_request(command)
+            _send_request(self._supervisor, _request(command, life, detached=False))
             self._await_start(command)
         except BaseException:
             self.stop()
             raise
-
-    def _send_request(self, command: Command) -> None:
-        request = {
-            "argv": list(command.argv),
-            "env": dict(command.env),
-            "cwd": str(command.cwd),
-            "parent": os.getpid(),
-            "interrupt_s": INTERRUPT_S,
-            "terminate_s": TERMINATE_S,
-        }
-        assert self._supervisor.stdin is not None  # noqa: S101 - it was started with a pipe
-        with contextlib.suppress(BrokenPipeError):
-            self._supervisor.stdin.write(json.dumps(request).encode() + b"\n")
-            self._supervisor.stdin.flush()
 
     def _await_start(self, command: Command) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -100,10 +104,7 @@ class SupervisedProcess:
                 break
             self._read_status(0.1)
         if not self.pid:
-            reason = self._failure or "its supervisor did not answer"
-            raise LauncherError(
-                f"{command.argv[0]} could not be started: {reason}.", f"The log is {command.log}; then try again."
-            )
+            raise _not_started(command, self._failure or "its supervisor did not answer")
 
     def poll(self) -> int | None:
         """The child's exit code, negative for a signal; None while it runs."""
@@ -193,3 +194,82 @@ class SupervisedProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def start_detached(command: Command, life: Life, *, keep_open: Sequence[int] = ()) -> None:
+    """Start a command under a supervisor of its own, which survives this process.
+
+    Its state file is there when this returns, unless the command has ended already.
+
+    Args:
+        command: What to run.
+        life: What the supervisor keeps beside.
+        keep_open: Descriptors that the supervisor holds until nothing of the child is left, e.g. a lock.
+
+    Raises:
+        LauncherError: It could not be started.
+    """
+    starter = _supervisor(command, keep_open)
+    assert starter.stdout is not None  # noqa: S101 - it was started with a pipe
+    with starter:
+        _send_request(starter, _request(command, life, detached=True))
+        answer = b""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not answer.endswith(b"\n") and (left := deadline - time.monotonic()) > 0:
+            if select.select([starter.stdout], [], [], left)[0]:
+                chunk = os.read(starter.stdout.fileno(), 4096)
+                if not chunk:
+                    break
+                answer += chunk
+    word, _, reason = answer.decode(errors="replace").strip().partition(" ")
+    if word != "started":
+        raise _not_started(command, reason or "its supervisor did not answer")
+
+
+def _supervisor(command: Command, keep_open: Sequence[int]) -> "subprocess.Popen[bytes]":
+    with command.log.open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", supervisor.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            pass_fds=tuple(keep_open),
+            start_new_session=True,
+        )
+
+
+def _request(command: Command, life: Life | None, *, detached: bool) -> dict[str, Any]:
+    request = {
+        "argv": list(command.argv),
+        "env": dict(command.env),
+        "cwd": str(command.cwd),
+        "parent": os.getpid(),
+        "interrupt_s": INTERRUPT_S,
+        "terminate_s": TERMINATE_S,
+        "detached": detached,
+    }
+    if life is not None:
+        request |= {
+            "state_file": str(life.state_file),
+            "state": dict(life.state),
+            "after": list(life.after),
+            "after_s": life.after_s,
+            "interrupt_s": life.interrupt_s,
+            "terminate_s": life.terminate_s,
+            "log": str(command.log),
+            "log_bytes": life.log_bytes,
+        }
+    return request
+
+
+def _send_request(process: "subprocess.Popen[bytes]", request: Mapping[str, Any]) -> None:
+    assert process.stdin is not None  # noqa: S101 - it was started with a pipe
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+
+
+def _not_started(command: Command, reason: str) -> LauncherError:
+    return LauncherError(
+        f"{command.argv[0]} could not be started: {reason}.", f"The log is {command.log}; then try again."
+    )

@@ -1,35 +1,19 @@
 """The launcher's own commands."""
 
 import io
-import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-import specchat_launcher
 from specchat_launcher import cli
 from specchat_launcher.errors import LauncherError
 from specchat_launcher.install import EngineStatus
-from specchat_launcher.ports import free_port
+from specchat_launcher.printing import ProgressPrinter
 from specchat_launcher.progress import Phase, Progress
-from unit.launcher.conftest import gone_within
+from specchat_launcher.registry import Owner, ProcessId, ServerRecord
+from specchat_launcher.serving import Wish
 
-SERVE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from pathlib import Path
-from specchat_launcher import cli
-from specchat_launcher.server import start_server
-from specchat_launcher.spec import ServerSpec
-root = Path(sys.argv[2])
-spec = ServerSpec("0.32.0", Path(sys.argv[3]), root, root, "tiny", "127.0.0.1", int(sys.argv[4]), None, (), (), None)
-cli.start_profile = lambda name, *, root, engine, port, hook, report: start_server(spec, root, report)
-sys.exit(cli.serve("cpu-smollm2", root, out=sys.stdout))
-"""
+PROFILE = "cpu-smollm2"
 
 
 def test_engines_are_listed_one_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,90 +47,97 @@ def test_removing_what_is_not_there_says_so(tmp_path: Path, capsys: pytest.Captu
 
 def test_printed_progress_is_thinned_out_but_keeps_every_phase() -> None:
     out = io.StringIO()
-    printer = cli.ProgressPrinter(out)
+    printer = ProgressPrinter(out)
     for done in range(100):
         printer(Progress(Phase.INSTALLING, f"{done} of 100", done / 100))
     printer(Progress(Phase.CONVERTING, "the model", None))
     assert out.getvalue() == "installing   0%  0 of 100\nconverting  the model\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_served_model_ends_tidily_with_its_command(
-    number: signal.Signals, tmp_path: Path, fake_server_python: Path
-) -> None:
-    launcher = str(Path(specchat_launcher.__file__).parents[1])
-    port = str(free_port(random.Random()))
-    argv = [sys.executable, "-c", SERVE, launcher, str(tmp_path), str(fake_server_python), port]
-    command = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
-    assert command.stdout is not None
-    lines = []
-    for line in command.stdout:
-        lines.append(line)
-        if "Chat with it" in line:
-            break
-    assert f"http://127.0.0.1:{port}" in lines[-1]
-    pids = {pid for pid in _serving(port) if pid != command.pid}
-    assert pids
-    command.send_signal(number)
-    rest, _ = command.communicate(timeout=20)
-    assert rest.endswith("Stopped.\n")
-    assert command.returncode == 0
-    assert gone_within(pids, 1)
+class Told:
+    """Plays what `serve` does, and keeps what was wished for."""
 
+    def __init__(self) -> None:
+        self.wishes: list[Wish] = []
 
-class EndedServer:
-    """A server that runs without the hook, and has ended by the time anybody looks."""
-
-    url, model, engine_version, log_path = "http://127.0.0.1:1", "m", "0.32.0", "server.log"
-    notices = ("The server runs without the hook.",)
-
-    def __enter__(self) -> "EndedServer":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def is_running(self) -> bool:
-        return False
-
-    def exit_reason(self) -> str:
-        return "It fell."
-
-
-def test_what_is_missing_in_a_server_is_said_before_its_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli, "start_profile", lambda *_, **__: EndedServer())
-    out = io.StringIO()
-    assert cli.serve("cpu-smollm2", tmp_path, out=out) == 1
-    lines = out.getvalue().splitlines()
-    assert lines[0] == "Note: The server runs without the hook."
-    assert "http://127.0.0.1:1" in lines[1]
-
-
-@pytest.mark.parametrize(("options", "wanted"), [((), True), (("--no-hook",), False)])
-def test_the_hook_is_loaded_unless_told_otherwise(
-    options: tuple[str, ...], wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def serve(_name: str, _root: Path, *, hook: bool, **_more: object) -> int:
-        asked.append(hook)
+    def __call__(self, wish: Wish, _root: Path, _view: object) -> int:
+        self.wishes.append(wish)
         return 0
 
-    monkeypatch.setattr(cli, "serve", serve)
-    assert cli.main(["--data-dir", str(tmp_path), "serve", "cpu-smollm2", *options]) == 0
-    assert asked == [wanted]
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ((), Wish(PROFILE)),
+        (("--no-hook",), Wish(PROFILE, hook=False)),
+        (("--port", "8001", "--host", "::1"), Wish(PROFILE, port=8001, host="::1")),
+        (("--set", "port=1", "--set", "a.b=c"), Wish(PROFILE, changes=("port=1", "a.b=c"))),
+        (("--detach", "--engine", "0.27.1"), Wish(PROFILE, detach=True, engine="0.27.1")),
+        (("--owned", "--attach"), Wish(PROFILE, owned=True, attach=True)),
+    ],
+)
+@pytest.mark.parametrize("word", [("serve",), ()])
+def test_options_say_what_is_wished_for_and_the_word_serve_may_be_left_away(
+    word: tuple[str, ...], options: tuple[str, ...], wanted: Wish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Told()
+    monkeypatch.setattr(cli, "serve", told)
+    assert cli.main(["--data-dir", str(tmp_path), *word, PROFILE, *options]) == 0
+    assert told.wishes == [wanted]
 
 
-def _serving(port: str) -> set[int]:
-    time.sleep(0.1)
-    found = set()
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"--port" in words and port.encode() in words:
-                found.add(int(folder.name))
-    return found
+@pytest.mark.parametrize("name", ["cpu-smollm", "nonsense"])
+def test_a_profile_that_does_not_exist_is_a_sentence(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["--data-dir", str(tmp_path), name]) == 1
+    said = capsys.readouterr().err
+    assert name in said
+    assert "cpu-smollm2" in said
+    assert not list(tmp_path.iterdir())
+
+
+def record(identifier: str, profile: str, port: int) -> ServerRecord:
+    return ServerRecord(
+        identifier, profile, f"http://127.0.0.1:{port}", "127.0.0.1", port, "m", "", "vllm", Owner.ITSELF,
+        ProcessId(1, 1), None, Path("log"), 0.0, None, None, "ready", key_needed=False,
+    )  # fmt: skip
+
+
+ONE, TWO, OTHER = record("a-1", "a", 1), record("a-2", "a", 2), record("b-3", "b", 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "running", "meant"),
+    [
+        (None, [ONE], [ONE]),
+        ("a-2", [ONE, TWO], [TWO]),
+        ("b", [ONE, TWO, OTHER], [OTHER]),
+        ("2", [ONE, TWO, OTHER], [TWO]),
+    ],
+)
+def test_a_server_is_meant_by_its_name_its_profile_or_its_port(
+    asked: str | None, running: list[ServerRecord], meant: list[ServerRecord]
+) -> None:
+    assert list(cli.servers_to_stop(asked, running, every=False)) == meant
+
+
+@pytest.mark.parametrize(
+    ("asked", "running", "said"),
+    [
+        (None, [], "No server of specchat runs"),
+        (None, [ONE, OTHER], "a-1, b-3"),
+        ("a", [ONE, TWO], "a-1, a-2"),
+        ("c", [ONE], "a-1"),
+    ],
+)
+def test_where_it_is_not_plain_which_server_is_meant_none_is_stopped(
+    asked: str | None, running: list[ServerRecord], said: str
+) -> None:
+    with pytest.raises(LauncherError, match=said):
+        cli.servers_to_stop(asked, running, every=False)
+
+
+def test_all_servers_may_be_meant_also_when_there_is_none() -> None:
+    assert list(cli.servers_to_stop(None, [ONE, TWO], every=True)) == [ONE, TWO]
+    assert list(cli.servers_to_stop(None, [], every=True)) == []

@@ -10,7 +10,6 @@ import pytest
 from specchat_launcher.commands.vllm import server_argv, server_environment, version_numbers
 from specchat_launcher.engine_specs import ENGINE_VERSIONS, engine_spec, parse_pins
 from specchat_launcher.errors import UnknownNameError
-from specchat_launcher.profiles import load_profile, profile_names
 from specchat_launcher.spec import ServerSpec, Speculation
 
 SPEC = ServerSpec(
@@ -76,23 +75,7 @@ def test_versions_are_compared_as_numbers() -> None:
     assert version_numbers("nightly") == (0, 0)
 
 
-@pytest.mark.parametrize("name", profile_names())
-def test_every_profile_that_ships_can_be_read(name: str) -> None:
-    profile = load_profile(name)
-    assert profile.engine in ENGINE_VERSIONS
-    assert profile.title
-
-
-def test_the_two_profiles_differ_in_speculation_alone() -> None:
-    on, off = load_profile("cpu-smollm2"), load_profile("cpu-smollm2-baseline")
-    assert on.speculation is not None
-    assert off.speculation is None
-    assert (on.engine, on.model, on.flags, on.environment) == (off.engine, off.model, off.flags, off.environment)
-
-
-def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="cpu-smollm2"):
-        load_profile("../cpu-smollm2")
+def test_an_unknown_engine_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UnknownNameError, match=re.escape("0.32.0")):
         engine_spec("9.9")
 

@@ -23,8 +23,8 @@ from specchat_launcher.hook import (
 )
 from specchat_launcher.install import Engine
 from specchat_launcher.models import ModelFiles
+from specchat_launcher.planning import cpu_engine_spec
 from specchat_launcher.profiles import load_profile, parse_profile
-from specchat_launcher.server import server_spec
 from specchat_launcher.spec import Hook, ServerSpec
 
 NAMES = st.text(st.characters(codec="ascii", categories=("L", "N"), include_characters="_-. "), min_size=1)
@@ -163,7 +163,7 @@ def test_a_missing_hook_and_one_that_no_path_can_name_are_told_apart(tmp_path: P
 @pytest.fixture
 def engine(python: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An engine that is taken for whole."""
-    monkeypatch.setattr("specchat_launcher.server.why_broken", lambda *_: "")
+    monkeypatch.setattr("specchat_launcher.planning.why_broken", lambda *_: "")
     return Engine("0.32.0", python.parents[2], python)
 
 
@@ -176,15 +176,15 @@ def test_the_speculating_profile_has_the_hook_unless_the_user_says_otherwise(
     folder = make_hook(tmp_path / "hook")
     monkeypatch.setattr("specchat_launcher.hook.hook_folder", lambda _package: folder)
     profile = load_profile("cpu-smollm2")
-    spec = server_spec(profile, engine, MODELS, 1)
+    spec = cpu_engine_spec(profile, engine, MODELS, 1)
     assert spec.hook == Hook(folder, ("chip", "images", "patch", "stats"))
     assert spec.notices == ()
-    assert server_spec(profile, engine, MODELS, 1, hook=False).hook is None
-    assert server_spec(load_profile("cpu-smollm2-baseline"), engine, MODELS, 1).hook is None
+    assert cpu_engine_spec(profile, engine, MODELS, 1, hook=False).hook is None
+    assert cpu_engine_spec(load_profile("cpu-smollm2-baseline"), engine, MODELS, 1).hook is None
 
 
 def test_a_profile_has_the_hook_without_saying_so() -> None:
-    content = {"title": "t", "summary": "s", "engine": "e", "model": "m", "flags": []}
+    content = {"title": "t", "summary": "s", "engine": "e", "model": "m", "arguments": {}}
     assert parse_profile("p", content).hook is True
     assert parse_profile("p", content | {"hook": False}).hook is False
 
@@ -194,7 +194,7 @@ def test_a_server_starts_without_a_missing_hook_and_says_so(engine: Engine, monk
         raise HookError("The hook is missing.", "Reinstall specchat.")
 
     monkeypatch.setattr("specchat_launcher.hook.hook_folder", missing)
-    spec = server_spec(load_profile("cpu-smollm2"), engine, MODELS, 1)
+    spec = cpu_engine_spec(load_profile("cpu-smollm2"), engine, MODELS, 1)
     assert spec.hook is None
     assert len(spec.notices) == 1
     assert "without the hook" in spec.notices[0]

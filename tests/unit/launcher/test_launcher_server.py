@@ -14,14 +14,15 @@ import pytest
 
 from specchat_launcher import server as server_module
 from specchat_launcher.errors import EngineBusyError, PortError, ServerStartError
-from specchat_launcher.install import Engine, remove_engine
-from specchat_launcher.models import ModelFiles
+from specchat_launcher.install import remove_engine
 from specchat_launcher.paths import DataLayout
 from specchat_launcher.ports import free_port
+from specchat_launcher.process import SupervisedProcess
 from specchat_launcher.progress import Phase, Progress
 from specchat_launcher.server import RunningServer, start_profile, start_server
 from specchat_launcher.spec import ServerSpec
 from specchat_launcher.supervisor import process_table
+from specchat_launcher.waiting import StartFailed
 from unit.launcher.conftest import gone_within
 
 
@@ -73,6 +74,7 @@ def test_a_server_is_ready_when_it_answers_with_its_model(spec: ServerSpec, tmp_
         assert running.log_path.is_file()
     assert seen[-1].phase is Phase.READY
     assert seen[0].phase is Phase.STARTING
+    assert seen[-1].fraction == 1
     assert not running.is_running()
     assert running.exit_reason() is None
 
@@ -93,8 +95,9 @@ def test_a_proxy_in_the_environment_is_not_asked(
 
 
 def test_a_server_that_dies_while_starting_gives_the_cause_and_the_log(spec: ServerSpec, tmp_path: Path) -> None:
-    with pytest.raises(ServerStartError, match=r"Reason: ValueError: No memory for the KV cache\.") as caught:
+    with pytest.raises(StartFailed) as caught:
         start_server(with_mode(spec, "dies"), tmp_path, silent)
+    assert "No memory for the KV cache" in " ".join([str(caught.value), *caught.value.diagnosis.lines])
     assert str(tmp_path / "logs") in caught.value.hint
     assert "See root cause above" not in str(caught.value)
 
@@ -121,7 +124,10 @@ def test_a_server_that_ends_by_itself_says_why(server: RunningServer) -> None:
         log.write("MemoryError: out of it\n")
     os.kill(server.pid, signal.SIGTERM)
     assert ends_within(server, 5)
-    assert "MemoryError: out of it" in str(server.exit_reason())
+    ending = server.ending()
+    assert ending is not None
+    assert "MemoryError: out of it" in ending.lines
+    assert ending.title in str(server.exit_reason())
 
 
 def test_a_server_killed_for_memory_is_told_apart(server: RunningServer) -> None:
@@ -177,12 +183,9 @@ class Started:
 
 
 @pytest.fixture
-def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def prepared(spec: ServerSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine and models that are in place."""
-    engine = Engine("0.32.0", tmp_path / "engines" / "0.32.0", tmp_path / "python")
-    monkeypatch.setattr(server_module, "install_engine", lambda *_args: engine)
-    monkeypatch.setattr(server_module, "prepare_models", lambda *_args: ModelFiles(tmp_path, tmp_path))
-    monkeypatch.setattr(server_module, "why_broken", lambda *_args: "")
+    monkeypatch.setattr(server_module, "plan", lambda *_, port, **__: replace(spec, port=port))
 
 
 @pytest.mark.usefixtures("prepared")
@@ -222,6 +225,7 @@ def _mine(folder: Path) -> list[int]:
 def test_closing_the_pipe_that_this_process_holds_is_enough_to_stop_a_server(spec: ServerSpec, tmp_path: Path) -> None:
     running = start_server(spec, tmp_path, silent)
     pid = running.pid
+    assert isinstance(running._process, SupervisedProcess)
     pipe = running._process._supervisor.stdin
     assert pipe is not None
     pipe.close()
