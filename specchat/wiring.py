@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from specchat.session.ports import ChatBackend, Sampling
     from specchat.ui.app import ChatApp
 
+DEMO_TEMPERATURE = 0.0
+DEMO_MAX_TOKENS = 400
+DEMO_PROMPT = "Explain step by step what a compiler does, then write a Python function that checks for primes."
+"""What the demo asks for, unless it is said otherwise."""
 _FIRST_FRAME_SECONDS = 1.0
 """Until then the processor belongs to the screen."""
 
@@ -36,6 +40,8 @@ class Connection:
     settings: Settings
     stop: tuple[str, ...] = ()
     openai_key_confirmed: bool = False
+    is_remembered: bool = False
+    """Is the address that of the last time, and no one named it now?"""
 
     @property
     def shown_url(self) -> str:
@@ -57,23 +63,37 @@ class Connection:
 
 
 def connection_from(
-    typed: dict[str, Any], *, stop: tuple[str, ...] = (), openai_key_confirmed: bool = False
+    typed: dict[str, Any],
+    *,
+    stop: tuple[str, ...] = (),
+    openai_key_confirmed: bool = False,
+    may_choose: bool = False,
 ) -> Connection:
     """The connection that the command line, environment and settings file describe.
+
+    Args:
+        typed: Options of the command line.
+        stop: Texts that end a reply.
+        openai_key_confirmed: May OPENAI_API_KEY go to whatever server is named?
+        may_choose: Is a connection without an address good enough, since a server can be chosen later?
 
     Raises:
         ConfigurationError: If they hold something wrong, or nothing names a server and none is remembered.
     """
     settings = load(typed, paths.config_file())
+    remembered = False
     if settings.url is None:
         last = recall(paths.last_server_file())
         if last is None:
+            if may_choose:
+                return Connection(settings, stop, openai_key_confirmed)
             raise ConfigurationError(
                 "No server is named and none is remembered.",
                 "Connect with `specchat --url URL`, or run `specchat demo` for a real one on this machine.",
             )
         settings = settings.model_copy(update={"url": last[0], "model": settings.model or last[1]})
-    return Connection(settings, stop, openai_key_confirmed)
+        remembered = True
+    return Connection(settings, stop, openai_key_confirmed, remembered)
 
 
 @asynccontextmanager
@@ -177,11 +197,13 @@ def make_backend(connection: Connection, url: str, model: str | None) -> "OpenAI
 async def run_app(connection: Connection, *, opening_prompt: str | None = None, remember_server: bool = True) -> int:
     """Open the chat, connect, and wait until the user leaves, or a signal asks to.
 
+    Without an address, or where a remembered server does not answer, the servers of this machine are offered.
+
     Returns:
         The exit code: 0 if the user left, 143 after SIGTERM, 129 after SIGHUP, 1 if the app broke.
 
     Raises:
-        SpecchatError: If a server cannot be talked to.
+        SpecchatError: If a server that was named cannot be talked to.
     """
     _require_capable_terminal(os.environ)
     # To look for garbage among what is being imported takes a fifth of the time to the first frame.
@@ -193,29 +215,128 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
     settings = connection.settings
     _check_before_drawing(connection)
     async with AsyncExitStack() as opened:
+        sessions = Sessions(connection, remember_server=remember_server)
+        opened.push_async_callback(sessions.close)
 
         async def connect() -> "ChatSession":
-            session = await opened.enter_async_context(open_session(connection, warm_up=True))
-            if remember_server:
-                remember(paths.last_server_file(), session.server.url, session.server.model)
-            # What start-up made lives as long as the app: full collections would pause a streaming reply for it.
-            gc.freeze()
-            gc.enable()
-            return session
+            # Here, after the first frame, since it is used by nothing before.
+            _let_choose(app, sessions, opened, stays=connection.is_remembered)
+            return await sessions.first()
 
         app = ChatApp(
-            connect,
-            destination=connection.shown_url,
+            connect if settings.url is not None else None,
+            destination=connection.shown_url if settings.url is not None else "",
             theme=settings.theme,
             theme_directories=theme_directories(),
             export_directory=settings.export_dir or paths.default_export_directory(),
             opening_prompt=opening_prompt,
         )
+        if settings.url is None:
+            _let_choose(app, sessions, opened, stays=False)
+            _keep_what_is_loaded()
         secrets = partial(_secrets, settings, app)
         code = await run_to_the_end(app, Reporter(paths.crash_directory(), secrets, os.environ))
         if app.refusal is not None:
             raise app.refusal
         return code
+
+
+class Sessions:
+    """The sessions of a running app: one that is shown, and for a moment the one that takes its place."""
+
+    def __init__(self, connection: Connection, *, remember_server: bool) -> None:
+        """Open none yet.
+
+        Args:
+            connection: Where to connect first, and how.
+            remember_server: Is the server that is talked to opened by itself next time?
+        """
+        self._connection = connection
+        self._remembers = remember_server
+        self._opened: list[tuple[ChatSession, AsyncExitStack]] = []
+
+    async def first(self) -> "ChatSession":
+        """The session that the connection describes.
+
+        Raises:
+            SpecchatError: If the server cannot be talked to.
+        """
+        return await self._open(self._connection, remembers=self._remembers)
+
+    async def other(self, url: str, model: str | None, demo: bool) -> "ChatSession":
+        """A session with another server, beside the one that there is.
+
+        Keys and the second server that were named with the first one's address stay with that address.
+
+        Args:
+            url: Its address.
+            model: None for the only one.
+            demo: Is it the demo, which samples greedily and answers briefly unless that was said otherwise?
+
+        Raises:
+            SpecchatError: If the server cannot be talked to.
+        """
+        from specchat.backends.address import Address
+
+        settings = self._connection.settings
+        changes: dict[str, Any] = {"url": url, "model": model}
+        if settings.url is None or Address.parse(settings.url) != Address.parse(url):
+            changes["baseline_url"] = None
+            if settings.url is not None:
+                changes |= {"api_key": None, "api_key_file": None}
+        if demo:
+            changes["temperature"] = DEMO_TEMPERATURE if settings.temperature is None else settings.temperature
+            changes["max_tokens"] = DEMO_MAX_TOKENS if settings.max_tokens is None else settings.max_tokens
+        connection = replace(self._connection, settings=settings.model_copy(update=changes))
+        # The demo's address ends with the app.
+        return await self._open(connection, remembers=not demo)
+
+    async def keep_only(self, session: "ChatSession") -> None:
+        """Close every other session."""
+        for opened in [one for one in self._opened if one[0] is not session]:
+            self._opened.remove(opened)
+            await opened[1].aclose()
+
+    async def close(self) -> None:
+        """Close all."""
+        while self._opened:
+            await self._opened.pop()[1].aclose()
+
+    async def _open(self, connection: Connection, *, remembers: bool) -> "ChatSession":
+        try:
+            async with AsyncExitStack() as stack:
+                session = await stack.enter_async_context(open_session(connection, warm_up=True))
+                self._opened.append((session, stack.pop_all()))
+        finally:
+            _keep_what_is_loaded()
+        if remembers:
+            remember(paths.last_server_file(), session.server.url, session.server.model)
+        return session
+
+
+def _keep_what_is_loaded() -> None:
+    """What start-up made lives as long as the app: full collections would pause a streaming reply for it."""
+    gc.freeze()
+    gc.enable()
+
+
+def _let_choose(app: "ChatApp", sessions: Sessions, opened: AsyncExitStack, *, stays: bool) -> None:
+    """Give an app the servers of this machine; those that belong to it end when `opened` does."""
+    from specchat.backends.local_servers import LauncherGpus, LauncherServers
+    from specchat.ui.choosing import Chooser, Surroundings
+    from specchat.ui.panels.server_rows import SavedServer
+
+    last = recall(paths.last_server_file())
+    saved = None if last is None else SavedServer(*last)
+    local = LauncherServers(data_directory(), profile_directory())
+    opened.push_async_callback(local.close)
+    around = Surroundings(local, LauncherGpus(), sessions.other, sessions.keep_only, saved, DEMO_PROMPT)
+    app.chooser = Chooser(app, around, stays=stays)
+
+
+def profile_directory() -> Path:
+    """Where the user's own server profiles are: in `profiles` beside the settings file."""
+    return paths.config_file().parent / "profiles"
 
 
 def _check_before_drawing(connection: Connection) -> None:

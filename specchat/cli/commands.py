@@ -16,7 +16,8 @@ from specchat.core.errors import ConfigurationError, ModelChoiceNeeded, Specchat
 app = typer.Typer(
     name="specchat",
     help="A terminal chat that shows speculative decoding at work, token by token. "
-    "Without a command it opens the chat with the server that --url names, or with the last one.",
+    "Without a command it opens the chat with the server that --url names, or with the last one, or shows the servers "
+    "of this machine.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -112,10 +113,10 @@ def chat(
 
     _require_terminal()
     try:
-        code = asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+        code = asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key, may_choose=True)))
     except ModelChoiceNeeded as choice:
         typed["model"] = _choose_model(choice.models)
-        code = asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key)))
+        code = asyncio.run(run_app(connection_from(typed, openai_key_confirmed=openai_key, may_choose=True)))
     raise typer.Exit(code)
 
 
@@ -188,19 +189,65 @@ def demo(
 
 @app.command()
 def serve(
-    profile: Annotated[str, typer.Argument(help="cpu-smollm2, or cpu-smollm2-baseline without speculation.")],
-    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="A free one if not given.")] = None,
+    profile: Annotated[str, typer.Argument(help="cpu-smollm2, mi355x-minimax-m3, …; `specchat profiles` lists them.")],
+    port: Annotated[
+        int | None, typer.Option("--port", min=1, max=65535, help="The profile's own, or a free one, if not given.")
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Address to listen on; not 127.0.0.1 needs VLLM_API_KEY.")
+    ] = None,
     engine: options.Engine = None,
     no_hook: options.NoHook = False,
+    changes: options.Changes = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command and start nothing.")] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Return when it is ready; it runs on.")] = False,
+    owned: Annotated[
+        bool, typer.Option("--owned", help="End it with this command, however this command ends.")
+    ] = False,
+    attach: Annotated[bool, typer.Option("--attach", help="Follow the one that runs already.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print events, one JSON object a line.")] = False,
 ) -> None:
-    """Run a local server in the foreground, on 127.0.0.1, until Ctrl-C."""
+    """Start the server of a profile; Ctrl-C stops it, a closed terminal does not."""
     from specchat.cli.local import run_serve
 
-    run_serve(profile, port=port, engine=engine, hook=not no_hook)
+    run_serve(
+        profile, port=port, host=host, engine=engine, hook=not no_hook, changes=changes or (), dry_run=dry_run,
+        detach=detach, owned=owned, as_json=as_json, attach=attach,
+    )  # fmt: skip
+
+
+@app.command()
+def servers(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Show what specchat started, and what answers on the usual ports of this machine."""
+    from specchat.cli.local import run_servers
+
+    run_servers(as_json=as_json)
+
+
+@app.command()
+def stop(
+    server: Annotated[str | None, typer.Argument(help="Its name, profile or port; the only one if not given.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Stop every one that specchat started.")] = False,
+) -> None:
+    """Stop a server that specchat started."""
+    from specchat.cli.local import run_stop
+
+    run_stop(server, every=every)
+
+
+@app.command()
+def profiles(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False) -> None:
+    """Show the servers that specchat knows how to start, yours among them."""
+    from specchat.cli.local import show_profiles
+
+    show_profiles(as_json=as_json)
 
 
 @app.command()
 def doctor(
+    profile: Annotated[
+        str | None, typer.Argument(help="Say whether this profile can be launched here, instead.")
+    ] = None,
     url: options.Url = None,
     model: options.Model = None,
     api_key: options.ApiKey = None,
@@ -208,9 +255,24 @@ def doctor(
     openai_key: options.OpenAIKey = False,
     ca_file: options.CaFile = None,
     insecure: options.Insecure = None,
+    changes: options.Changes = None,
+    ask_engine: Annotated[
+        bool, typer.Option("--ask-engine", help="With a profile: let vLLM's own parser judge its arguments.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what a server can tell, what it lacks and how to get it; asks it for one reply of 16 tokens at most."""
+    """Say what a server can tell, what it lacks and how to get it; asks it for one reply of 16 tokens at most.
+
+    With a profile: say whether it can be launched on this machine, and what to do if not.
+    """
+    if profile is not None:
+        from specchat.cli.doctor_launch import run_launch_doctor
+
+        if url is not None:
+            raise ConfigurationError("A profile and --url are two questions.", "Ask `specchat doctor` about one.")
+        raise typer.Exit(
+            run_launch_doctor(profile, changes=changes or (), as_json=as_json, out=sys.stdout, ask_engine=ask_engine)
+        )
     from specchat.cli.doctor import run_doctor
 
     typed = options.typed(

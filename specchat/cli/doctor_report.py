@@ -17,8 +17,12 @@ class State(StrEnum):
     OK = "ok"
     MISSING = "missing"
     """It is not there, and all that needs no more works."""
+    WARNING = "warning"
+    """It works, but not as well as it should."""
     PROBLEM = "problem"
     """It is there, or should be, and does not work."""
+    UNKNOWN = "unknown"
+    """It could not be looked at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,79 +3,33 @@
 import asyncio
 import json
 import sys
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from specchat.cli.serve_display import PhaseDisplay, ServeDisplay
 from specchat.core.errors import ConfigurationError, SpecchatError
-from specchat.wiring import connection_from, data_directory, run_app
+from specchat.wiring import connection_from, data_directory, profile_directory, run_app
 from specchat_launcher import (
     LauncherError,
     RunningServer,
     install_engine,
     list_engines,
+    load_profile,
+    profile_names,
     remove_engine,
+    serving,
     start_profile,
 )
-from specchat_launcher import Progress as Phase
-from specchat_launcher.cli import signals_as_interrupt
+from specchat_launcher.cli import print_servers, signals_as_interrupt, stop_command
+from specchat_launcher.printing import JsonView
+from specchat_launcher.serving import Wish, serve
 
 DEMO_PROFILE = "cpu-smollm2"
 OPENING_PROMPT = "Explain step by step what a compiler does, then write a Python function that checks for primes."
 _DEMO_MAX_TOKENS = 400
-_POLL_SECONDS = 0.5
-
-
-class PhaseDisplay:
-    """One line a phase on stderr, with a bar on a terminal where the launcher knows how far it is."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._progress = Progress(
-            SpinnerColumn(finished_text="✓"),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[detail]}", style="dim"),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._tasks: dict[str, TaskID] = {}
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> "PhaseDisplay":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def report(self, phase: Phase) -> None:
-        """Show where the launcher is. Called from any thread."""
-        with self._lock:
-            name = str(phase.phase)
-            if name not in self._tasks:
-                self._finish_all()
-                self._tasks[name] = self._progress.add_task(name, total=None, detail="")
-                if not self._console.is_terminal:
-                    self._console.print(f"{name}: {phase.detail}", highlight=False, markup=False, soft_wrap=True)
-            total, done = (None, None) if phase.fraction is None else (1.0, phase.fraction)
-            self._progress.update(self._tasks[name], total=total, completed=done, detail=_short(phase.detail))
-
-    def finish(self) -> None:
-        """Everything is done."""
-        with self._lock:
-            self._finish_all()
-
-    def _finish_all(self) -> None:
-        for task in self._tasks.values():
-            if not self._progress.tasks[task].finished:
-                self._progress.update(task, total=1.0, completed=1.0)
 
 
 def run_demo(
@@ -99,23 +53,95 @@ def run_demo(
         return asyncio.run(run_app(connection_from(typed), opening_prompt=prompt, remember_server=False))
 
 
-def run_serve(profile: str, *, port: int | None, engine: str | None, hook: bool) -> None:
-    """Run a local server until Ctrl-C or until it ends.
+def run_serve(
+    profile: str,
+    *,
+    port: int | None = None,
+    host: str | None = None,
+    engine: str | None = None,
+    hook: bool = True,
+    changes: Sequence[str] = (),
+    dry_run: bool = False,
+    detach: bool = False,
+    owned: bool = False,
+    as_json: bool = False,
+    attach: bool = False,
+) -> None:
+    """Run the servers of a profile until Ctrl-C or until they end; or show their commands.
+
+    Args:
+        profile: The profile.
+        port: Port to listen on; None for the profile's own, or a free one.
+        host: Address to listen on; None for the profile's own.
+        engine: Version of the CPU engine; None for the profile's own.
+        hook: Load specchat's hook, where the profile has it.
+        changes: What --set gives, "key=value" each.
+        dry_run: Print the commands and run nothing.
+        detach: Return when it is ready, and leave it running.
+        owned: End it with this command, however this command ends.
+        as_json: Print events, one JSON object a line.
+        attach: Follow the one that runs instead of starting one.
 
     Raises:
         SpecchatError: If it cannot start, or ends by itself.
     """
-    console = Console(stderr=True)
-    with signals_as_interrupt(), _started(profile, engine, port, hook=hook) as server:
-        print(f"{server.model} is served at {server.url} (vLLM {server.engine_version}); Ctrl-C stops it.", flush=True)
-        console.print(f"Log: {server.log_path}", style="dim", highlight=False, soft_wrap=True)
-        try:
-            while server.is_running():
-                time.sleep(_POLL_SECONDS)
-        except KeyboardInterrupt:
-            console.print("Stopping …")
+    wish = Wish(
+        profile, port=port, host=host, engine=engine, hook=hook, changes=tuple(changes), detach=detach, owned=owned,
+        attach=attach, user_folder=profile_directory(),
+    )  # fmt: skip
+    with _translated():
+        if dry_run:
+            print(serving.dry_run(wish, data_directory()).rstrip())
             return
-        raise SpecchatError(f"The server ended by itself: {server.exit_reason()}")
+        if as_json:
+            ended = serve(wish, data_directory(), JsonView(sys.stdout))
+        else:
+            with ServeDisplay(Console(stderr=True)) as display:
+                ended = serve(wish, data_directory(), display)
+    if ended:
+        raise SpecchatError("The server ended by itself.", "What it says about that is above, and in its log.")
+
+
+def run_servers(*, as_json: bool) -> None:
+    """Print the servers that specchat started, and what answers on the usual local ports."""
+    with _translated():
+        print_servers(data_directory(), as_json=as_json, out=sys.stdout)
+
+
+def run_stop(server: str | None, *, every: bool = False) -> None:
+    """Stop a server that specchat started, by its name, profile or port; the only one, or all.
+
+    Raises:
+        SpecchatError: If there is none, or it could not be stopped.
+    """
+    with _translated():
+        stop_command(server, data_directory(), every=every, err=sys.stderr)
+
+
+def show_profiles(*, as_json: bool) -> None:
+    """Print the profiles: name, what it is, and why it cannot be launched where it cannot."""
+    folder = profile_directory()
+    with _translated():
+        found = [load_profile(name, user_folder=folder) for name in profile_names(folder)]
+    if as_json:
+        rows = [
+            {
+                "name": profile.name,
+                "title": profile.title,
+                "summary": profile.summary,
+                "model": profile.model,
+                "server": str(profile.server),
+                "runs_in": str(profile.runs_in),
+                "file": None if profile.file is None else str(profile.file),
+            }
+            for profile in found
+        ]
+        print(json.dumps(rows, indent=1))
+        return
+    width = max(len(profile.name) for profile in found)
+    for profile in found:
+        mine = "" if profile.file is None else f"  ({profile.file})"
+        print(f"{profile.name:<{width}}  {profile.title}{mine}")
 
 
 @contextmanager
@@ -134,7 +160,13 @@ def _started(profile: str, engine: str | None, port: int | None, *, hook: bool) 
     with _translated():
         with signals_as_interrupt(), PhaseDisplay(console) as display:
             server = start_profile(
-                profile, root=data_directory(), engine=engine, port=port, hook=hook, report=display.report
+                profile,
+                root=data_directory(),
+                engine=engine,
+                port=port,
+                hook=hook,
+                user_folder=profile_directory(),
+                report=display.report,
             )
             display.finish()
         with server:
@@ -193,8 +225,3 @@ def _translated() -> Iterator[None]:
 
 def _baseline(wanted: bool) -> str | None:
     return f"{DEMO_PROFILE}-baseline" if wanted else None
-
-
-def _short(detail: str) -> str:
-    width = max(20, Console(file=sys.stderr).width - 60)
-    return detail if len(detail) <= width else detail[: width - 1] + "…"

@@ -54,6 +54,10 @@ System = Annotated[str | None, typer.Option("--system", help="System prompt.", r
 Theme = Annotated[str | None, typer.Option("--theme", help="dark, light, or a theme of your own.")]
 ExportDir = Annotated[Path | None, typer.Option("--export-dir", help="Where exports are written.")]
 NoHook = Annotated[bool, typer.Option("--no-hook", help="Leave specchat's hook out of the server.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a profile's key, such as arguments.max-model-len=12288; may be repeated."),
+]
 Engine = Annotated[str | None, typer.Option("--engine", help="Version of the CPU engine, such as 0.27.1.")]
 
 

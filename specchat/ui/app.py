@@ -1,10 +1,7 @@
 """The application: themes, the clipboard, suspending, and the screen that comes first."""
 
 import os
-import signal
-import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +11,7 @@ from specchat.core.errors import SpecchatError
 from specchat.theming import Depth, Theme, depth_of, load_theme, opposite_theme
 from specchat.ui import clipboard
 from specchat.ui.screens.connecting import ConnectingScreen
+from specchat.ui.suspending import suspend
 from specchat.ui.textual_patches import CrashKeepingApp, patch_textual, write_to_terminal
 from specchat.ui.theme import textual_theme
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
     from specchat.session.chat import ChatSession
     from specchat.session.ports import Clock
+    from specchat.ui.choosing import Chooser
     from specchat.ui.screens.chat import ChatScreen
 
 
@@ -33,7 +32,10 @@ class ChatApp(CrashKeepingApp):
 
     Attributes:
         session: What is shown; None until there is one.
+        chat: Shows it.
         refusal: Why there was none to show.
+        look: The theme that is used.
+        chooser: Goes to other servers; set by whoever knows any, before the app runs.
     """
 
     TITLE = "specchat"
@@ -52,7 +54,7 @@ class ChatApp(CrashKeepingApp):
 
     def __init__(
         self,
-        session: "ChatSession | Callable[[], Awaitable[ChatSession]]",
+        session: "ChatSession | Callable[[], Awaitable[ChatSession]] | None",
         *,
         destination: str = "",
         theme: str,
@@ -64,7 +66,7 @@ class ChatApp(CrashKeepingApp):
         """Make the application.
 
         Args:
-            session: Connected, or what connects one, which may raise SpecchatError: the app ends then.
+            session: Connected, or what connects one, which may raise SpecchatError; None to let the user choose.
             destination: The server's address, for who waits.
             theme: Name of the theme to start with.
             theme_directories: Folders with the user's theme files, which need not exist.
@@ -80,51 +82,67 @@ class ChatApp(CrashKeepingApp):
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") is not None else None)
         self.depth: Depth = depth_of(self.console.color_system, no_color=self.no_color)
         self._theme_directories = theme_directories
-        self._look = load_theme(theme, theme_directories).at(self.depth)
+        self.look = load_theme(theme, theme_directories).at(self.depth)
         self._copied = ""
         self._other_look: Theme | None = None
         """What the theme key goes to; chosen when it is first pressed."""
-        self.register_theme(textual_theme(self._look))
-        self.theme = self._look.name
-        self._make_chat: Callable[[ChatSession, Theme], ChatScreen] = partial(
-            _chat_screen, clock=clock, export_directory=export_directory, opening_prompt=opening_prompt
-        )
+        self.register_theme(textual_theme(self.look))
+        self.theme = self.look.name
+        self.chooser: Chooser | None = None
+        self._clock, self._export_directory, self._opening_prompt = clock, export_directory, opening_prompt
         self._connect = session if callable(session) else None
         self.session: ChatSession | None = None if callable(session) else session
         self.refusal: SpecchatError | None = None
         self._waiting = ConnectingScreen(destination)
-        self._chat: ChatScreen | None = None if self.session is None else self._make_chat(self.session, self._look)
+        self.chat: ChatScreen | None = None if self.session is None else self._make_chat(self.session)
 
     def get_default_screen(self) -> Screen[None]:
         """The chat, or what is shown until there is a session."""
-        return self._chat or self._waiting
+        return self.chat or self._waiting
 
     def on_ready(self) -> None:
-        """The first frame stands: connect."""
+        """The first frame stands: connect, or let the user choose."""
         if self._connect is not None:
             self.run_worker(self._open_chat(self._connect), group="connecting")
+        elif self.session is None and self.chooser is not None:
+            self.chooser.open()
 
     async def _open_chat(self, connect: "Callable[[], Awaitable[ChatSession]]") -> None:
         try:
-            self.session = await connect()
+            session = await connect()
         except SpecchatError as refusal:
+            if self.chooser is not None and self.chooser.stays:
+                self.chooser.open(str(refusal))
+                return
             self.refusal = refusal
             self.exit(return_code=1)
             return
-        self._chat = self._make_chat(self.session, self._look)
-        await self.push_screen(self._chat)  # over it: Textual cannot take away the screen that came first
+        chat = await self.show_session(session)
         if self._waiting.typed:
-            self._chat.prompt.insert(self._waiting.typed)
+            chat.prompt.insert(self._waiting.typed)
+
+    async def show_session(self, session: "ChatSession") -> "ChatScreen":
+        """Show another session, in place of everything that is shown."""
+        chat = self._make_chat(session)
+        while len(self.screen_stack) > 1:  # Textual cannot take away the screen that came first
+            await self.pop_screen()
+        self.session, self.chat = session, chat
+        await self.push_screen(chat)
+        return chat
+
+    def _make_chat(self, session: "ChatSession") -> "ChatScreen":
+        from specchat.ui.screens.chat import ChatScreen
+
+        prompt, self._opening_prompt = self._opening_prompt, None  # asked once
+        return ChatScreen(
+            session, self.look, clock=self._clock, export_directory=self._export_directory, opening_prompt=prompt
+        )
 
     def action_toggle_theme(self) -> None:
         """Take the first theme that is light where this one is dark, or the other way round; then go back."""
-        other = self._other_look or self._opposite_look()
+        other = self._other_look or opposite_theme(self.look, self._theme_directories)
         if other is not None:
-            self._use(other)
-
-    def _opposite_look(self) -> Theme | None:
-        other = opposite_theme(self._look, self._theme_directories)
-        return None if other is None else other.at(self.depth)
+            self._use(other.at(self.depth))
 
     def use_theme(self, name: str) -> None:
         """Take a theme by its name; the theme key goes back to the one before.
@@ -133,15 +151,16 @@ class ChatApp(CrashKeepingApp):
             ConfigurationError: If there is no such theme, or it makes no sense.
         """
         theme = load_theme(name, self._theme_directories).at(self.depth)
-        if theme.name != self._look.name:
+        if theme.name != self.look.name:
             self._use(theme)
 
     def _use(self, theme: Theme) -> None:
-        self._look, self._other_look = theme, self._look
+        self.look, self._other_look = theme, self.look
         self.register_theme(textual_theme(theme))
         self.theme = theme.name
-        if self._chat is not None:
-            self._chat.show_theme(theme)
+        for screen in self.screen_stack:
+            if (show_theme := getattr(screen, "show_theme", None)) is not None:
+                show_theme(theme)
 
     def copy(self, text: str) -> str:
         """Put text on the clipboard; returns the sentence that says where it went."""
@@ -169,24 +188,9 @@ class ChatApp(CrashKeepingApp):
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell until it says `fg`."""
-        if sys.platform == "win32" or self.is_headless:
-            return
-        if os.getsid(0) == os.getpgrp():
-            self.notify("There is no shell to go back to: nothing could bring the chat back.", severity="warning")
-            return
-        self.app_suspend_signal.publish(self)
-        # The whole job, or whoever started us in the shell's name, such as a script, would wait for us for ever.
-        os.kill(0, signal.SIGTSTP)
+        suspend(self)
 
     def tell_of_error(self, sentence: str) -> None:
         """Say that something of the program's own went wrong, and that it goes on."""
         if self.is_running:
             self.notify(sentence, severity="error", markup=False, timeout=15)
-
-
-def _chat_screen(
-    session: "ChatSession", look: Theme, *, clock: "Clock", export_directory: Path, opening_prompt: str | None
-) -> "ChatScreen":
-    from specchat.ui.screens.chat import ChatScreen
-
-    return ChatScreen(session, look, clock=clock, export_directory=export_directory, opening_prompt=opening_prompt)

@@ -1,10 +1,14 @@
 """Keeps every figure of the chat's screen up to date: head, panels, status, legend and facts beside headings."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from specchat.session.chat import ChatSession
+from specchat.session.local_servers import GpuLine
 from specchat.session.ports import Clock
 from specchat.session.server_load import ServerLoad
+from specchat.ui.gpu_polling import GpuPolling
+from specchat.ui.health import HealthWatch, is_local
 from specchat.ui.load_polling import LoadPolling
 from specchat.ui.readout import PANELS_FROM_COLUMNS, Readout
 from specchat.ui.widgets.lines import EdgesWidget, LinesWidget
@@ -31,6 +35,7 @@ class Dashboard:
         self._session = session
         self._readout = Readout(session, clock)
         self._polling = LoadPolling(session, clock, chat, self._take_load)
+        self._health: HealthWatch | None = None
 
     def start(self) -> None:
         """Show what is there, and go on by the clock."""
@@ -38,6 +43,10 @@ class Dashboard:
         self.show_figures()
         self._chat.set_interval(FIGURES_SECONDS, self._tick)
         self._polling.start()
+        chooser = self._chat.app.chooser
+        if chooser is not None and is_local(self._session.server.url):
+            self._health = HealthWatch(self._session, chooser.around.local, self._chat, self._warn)
+            GpuPolling(chooser.around.gpus, self._chat, self._take_gpus).start()
 
     def fold(self) -> None:
         """The screen has another width: below some, the figures go into the status."""
@@ -64,6 +73,8 @@ class Dashboard:
         self._readout.settle()
         self._show_server()
         self.show_figures()
+        if self._health is not None:
+            self._health.look()
 
     def change_server(self) -> None:
         """Another server is asked from now on."""
@@ -98,6 +109,18 @@ class Dashboard:
     def _show_server(self) -> None:
         self._chat.query_one("#head", EdgesWidget).edges = self._readout.head()
         self._chat.query_one("#legend", LinesWidget).lines = (self._readout.legend(),)
+
+    def _take_gpus(self, gpus: Sequence[GpuLine] | None) -> None:
+        if self._readout.set_gpus(gpus or ()):
+            self.show_figures()
+
+    def _warn(self, sentence: str) -> None:
+        """Under the last reply, where it stays."""
+        turns = self._session.conversation.turns
+        if turns:
+            turns[-1].reply.note(sentence)
+            self._chat.transcript.show_turns(turns, len(turns[-1].reply.tokens))
+        self._chat.tell(sentence, severity="warning")
 
     def _take_load(self, load: ServerLoad | None) -> None:
         if self._readout.set_load(load):

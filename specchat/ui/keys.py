@@ -41,4 +41,12 @@ OTHER_KEYS = (
         "In the steps view",
     ),
     KeyHelp("Enter", "to the step's token in the reply", "In the steps view"),
+    KeyHelp("Enter", "connect to the server, or go to the start of the profile; there: start", "On the servers screen"),
+    KeyHelp("u", "type the address of another server", "On the servers screen"),
+    KeyHelp("l", "the log: / finds, n N go on, w wraps, End follows", "On the servers screen"),
+    KeyHelp("s", "stop a server that specchat started", "On the servers screen"),
+    KeyHelp("r", "look again", "On the servers screen"),
+    KeyHelp("Tab", "before a start: port, engine and further options", "On the servers screen"),
+    KeyHelp("y", "copy the command of a start, or why it failed", "On the servers screen"),
+    KeyHelp("b", "leave a start to itself; it goes on, and the list shows it", "On the servers screen"),
 )

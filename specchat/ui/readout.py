@@ -1,11 +1,13 @@
 """What the edges of the screen and the panels say about a session. Samples a running reply; owns no widget."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from specchat.core.reply_figures import figures_of
 from specchat.core.speculation import Origin
 from specchat.core.step_labels import Kind
 from specchat.session.chat import ChatSession
+from specchat.session.local_servers import GpuLine
 from specchat.session.ports import Clock
 from specchat.session.server_load import ServerLoad
 from specchat.ui.panels import edges
@@ -42,6 +44,7 @@ class Readout:
         self._rates: list[float] = []
         """Of the moment, sampled over the whole reply."""
         self._server = ServerView()
+        self._gpus: tuple[GpuLine, ...] = ()
         self._grew = False
         """Did the reply change since the figures were renewed?"""
         self._kinds: list[set[Kind]] = []
@@ -88,6 +91,7 @@ class Readout:
             comparable=bool(session.ways()),
             server=self._server,
         )
+        self.panels = replace(self.panels, gpus=self._gpus)
         self.facts = None if figures is None else facts_of(turns[-1].reply, figures)
 
     def set_load(self, load: ServerLoad | None) -> bool:
@@ -101,6 +105,14 @@ class Readout:
             return False
         self._server = server
         self.panels = replace(self.panels, server=server)
+        return True
+
+    def set_gpus(self, gpus: Sequence[GpuLine]) -> bool:
+        """Show what the GPUs of this machine say; returns whether that changed what the panels show."""
+        if tuple(gpus) == self._gpus:
+            return False
+        self._gpus = tuple(gpus)
+        self.panels = replace(self.panels, gpus=self._gpus)
         return True
 
     def forget_load(self) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from scripted_server import Request, ScriptedServer, answer, chunk, models, sse
+from specchat.config import paths
+from specchat.config.last_server import recall, remember
 from specchat.core.errors import ConfigurationError, ModelChoiceNeeded
-from specchat.wiring import Connection, connection_from, open_session
+from specchat.wiring import Connection, Sessions, connection_from, open_session
 
 COUNTERS = [
     "vllm:spec_decode_num_drafts_total{%s}",
@@ -95,3 +97,43 @@ def test_settings_of_the_file_reach_the_connection(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("SPECCHAT_CONFIG", str(file))
     made = connection_from({}, stop=("END",))
     assert (made.sampling.max_tokens, made.sampling.temperature, made.sampling.stop) == (7, 0.5, ("END",))
+
+
+def test_without_a_server_an_app_may_choose_one_later() -> None:
+    with pytest.raises(ConfigurationError, match="No server is named"):
+        connection_from({})
+    made = connection_from({}, may_choose=True)
+
+    assert made.settings.url is None
+    assert not made.is_remembered
+
+
+def test_an_address_of_last_time_is_told_from_one_that_was_named() -> None:
+    remember(paths.last_server_file(), "http://gpu01:8000", "m")
+
+    assert connection_from({}, may_choose=True).is_remembered
+    assert not connection_from({"url": "http://gpu02:8000"}, may_choose=True).is_remembered
+
+
+async def test_another_server_gets_no_key_and_no_baseline_of_the_first_one() -> None:
+    async with server("big") as first, server("small") as second:
+        sessions = Sessions(
+            connection(url=first.url, baseline_url="http://127.0.0.1:1", api_key="secret"), remember_server=True
+        )
+        session = await sessions.other(second.url, None, False)
+        assert session.server.model == "small"
+        assert all("authorization" not in request.headers for request in second.requests)
+        await sessions.keep_only(session)
+        await sessions.close()
+
+    assert recall(paths.last_server_file()) == (second.url, "small")
+
+
+async def test_the_demo_answers_greedily_and_is_not_remembered() -> None:
+    async with server("tiny") as demo:
+        sessions = Sessions(connection_from({}, may_choose=True), remember_server=True)
+        session = await sessions.other(demo.url, None, True)
+        assert (session.sampling.temperature, session.sampling.max_tokens) == (0.0, 400)
+        await sessions.close()
+
+    assert recall(paths.last_server_file()) is None

@@ -14,6 +14,7 @@ GROUPS = (
     "Tokens",
     "With the token cursor",
     "In the steps view",
+    "On the servers screen",
     "Copying",
     "The next prompts",
     "Program",

@@ -4,7 +4,7 @@ import re
 from difflib import get_close_matches
 
 from specchat.core.errors import SpecchatError
-from specchat.ui.commands import copying, finding, sampling, session, speculation, talking, tokens, viewing
+from specchat.ui.commands import copying, finding, sampling, servers, session, speculation, talking, tokens, viewing
 from specchat.ui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -15,6 +15,7 @@ COMMANDS: tuple[Command, ...] = (
     *tokens.COMMANDS,
     *copying.COMMANDS,
     *sampling.COMMANDS,
+    *servers.COMMANDS,
     *session.COMMANDS,
 )
 _BY_NAME = {command.name: command for command in COMMANDS}

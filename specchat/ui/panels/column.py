@@ -12,16 +12,25 @@ FRAME_ROWS = 1
 Drawn = dict[str, Form]
 """Lines of each panel by its name, in the order of the column; a panel that has none is left out."""
 
-_WITH_SPACES = (("rate", 1), ("acceptance", 1), ("server", 1), ("yields", 1), ("reply", 1), ("comparison", 1))
+_WITH_SPACES = (
+    ("rate", 1),
+    ("acceptance", 1),
+    ("server", 1),
+    ("yields", 1),
+    ("reply", 1),
+    ("comparison", 1),
+)
 """Each panel and the form that it shrinks to, one after the other, for an empty line between the panels."""
 _WITHOUT_SPACES = (
     *_WITH_SPACES,
     ("reply", 2),
     ("reply", 3),
+    ("gpus", 1),
     ("positions", 1),
     ("yields", 2),
     ("server", 2),
     ("reply", 4),
+    ("gpus", 2),
     ("yields", 3),
     ("positions", 2),
     ("comparison", 2),
@@ -60,5 +69,6 @@ def _shrink(forms: Mapping[str, Sequence[Form]], steps: Sequence[tuple[str, int]
     for name, form in steps:
         if height(drawn) <= rows:
             break
-        drawn[name] = forms[name][min(form, len(forms[name]) - 1)]
+        if name in forms:
+            drawn[name] = forms[name][min(form, len(forms[name]) - 1)]
     return drawn

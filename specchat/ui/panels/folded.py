@@ -3,6 +3,7 @@
 from specchat.core.counters import Verdict
 from specchat.core.switching import Way
 from specchat.ui.panels.drawing import NONE, TIMES, Run, number, percent
+from specchat.ui.panels.gpu_rows import gpu_figures
 from specchat.ui.panels.model import ComparisonView, PanelsView, ReplyView, ServerView
 
 _VERDICTS: dict[Verdict, Run] = {
@@ -26,7 +27,7 @@ def figures(view: PanelsView) -> tuple[Run, ...]:
     if view.positions.rates:
         shares = " ".join(f"{rate * 100:.0f}" for rate in view.positions.rates[:_MOST_POSITIONS])
         runs.append((f"by position {shares} %", ""))
-    return *runs, *_reply(view.reply), *_server(view.server), *_end(view.reply)
+    return *runs, *_reply(view.reply), *_server(view.server), *gpu_figures(view.gpus), *_end(view.reply)
 
 
 def _comparison(view: ComparisonView) -> list[Run]:

@@ -19,6 +19,7 @@ from specchat.ui.panels.drawing import (
     sparkline,
     wrap,
 )
+from specchat.ui.panels.gpu_rows import gpu_rows, gpu_sum
 from specchat.ui.panels.model import (
     AcceptanceView,
     ComparisonView,
@@ -45,7 +46,7 @@ _MOST_COLUMNS = 9
 
 def forms_of(view: PanelsView) -> dict[str, Sequence[Form]]:
     """Every panel's forms by its name, in the order of the column. The last form may be none."""
-    return {
+    forms = {
         "acceptance": acceptance_forms(view.acceptance),
         "rate": rate_forms(view.rate),
         "positions": positions_forms(view.positions),
@@ -54,6 +55,7 @@ def forms_of(view: PanelsView) -> dict[str, Sequence[Form]]:
         "server": server_forms(view.server),
         "reply": reply_forms(view.reply),
     }
+    return forms | {"gpus": (gpu_rows(view.gpus), (gpu_sum(view.gpus),), ())} if view.gpus else forms
 
 
 def acceptance_forms(view: AcceptanceView) -> Sequence[Form]:

@@ -10,6 +10,7 @@ from specchat.core.reply_figures import ReplyFigures, tokens_per_step
 from specchat.core.speculation import Evidence
 from specchat.core.switching import Way
 from specchat.core.timing import WINDOW_SECONDS
+from specchat.session.local_servers import GpuLine
 from specchat.session.server_load import ServerLoad
 from specchat.ui.panels.drawing import condense
 from specchat.ui.panels.edges import made_by
@@ -131,6 +132,8 @@ class PanelsView:
     reply: ReplyView = ReplyView()
     comparison: ComparisonView = ComparisonView()
     server: ServerView = ServerView()
+    gpus: tuple[GpuLine, ...] = ()
+    """Of this machine, where the server runs on it; empty where none tell of themselves."""
 
 
 def panels_of(

@@ -24,6 +24,7 @@ class PanelColumn(Vertical):
         "comparison": "On against off",
         "server": "Server",
         "reply": "This reply",
+        "gpus": "GPUs",
     }
     DEFAULT_CSS = "PanelColumn { width: 32; height: 1fr; overflow: hidden hidden; }"
     view: reactive[PanelsView] = reactive(PanelsView(), repaint=False)
@@ -53,6 +54,7 @@ class PanelColumn(Vertical):
         self._arrange()
 
     def _arrange(self) -> None:
-        for name, lines in arrange(self.view, self.size.height).items():
-            self._panels[name].display = bool(lines)
-            self._panels[name].lines = lines
+        drawn = arrange(self.view, self.size.height)
+        for name, panel in self._panels.items():
+            panel.lines = drawn.get(name, ())
+            panel.display = bool(panel.lines)

@@ -15,6 +15,7 @@ from specchat.cli.commands import run
 from specchat.cli.options import speculation_limit
 from specchat.config import paths
 from specchat.config.last_server import remember
+from specchat_launcher.serving import Wish
 
 
 def out_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -104,39 +105,29 @@ def test_an_unknown_profile_names_those_there_are(
     assert "cpu-smollm2" in err
 
 
-class EndedServer:
-    """A server that runs without the hook, and has ended by the time anybody looks."""
-
-    url, model, engine_version, log_path = "http://127.0.0.1:1", "m", "0.32.0", "server.log"
-    notices = ("The server runs without the hook [for a reason].",)
-
-    def __enter__(self) -> "EndedServer":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def is_running(self) -> bool:
-        return False
-
-    def exit_reason(self) -> str:
-        return "It fell."
-
-
 @pytest.mark.parametrize(("options", "wanted"), [((), True), (("--no-hook",), False)])
-def test_serve_loads_the_hook_unless_told_otherwise_and_says_what_is_missing(
+def test_serve_loads_the_hook_unless_told_otherwise(
     options: tuple[str, ...], wanted: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
-    def start(_name: str, *, hook: bool, **_more: object) -> EndedServer:
-        asked.append(hook)
-        return EndedServer()
+    def serve(wish: Wish, *_: object) -> int:
+        asked.append(wish.hook)
+        return 0
 
-    monkeypatch.setattr("specchat.cli.local.start_profile", start)
-    code, _, err = out_of(capsys, "serve", "cpu-smollm2", *options)
-    assert code == 1
+    monkeypatch.setattr("specchat.cli.local.serve", serve)
+    code, _, _ = out_of(capsys, "serve", "cpu-smollm2", *options)
+    assert code == 0
     assert asked == [wanted]
-    assert "note: The server runs without the hook [for a reason]." in err.splitlines()
+
+
+def test_a_server_that_ends_by_itself_is_a_failure(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specchat.cli.local.serve", lambda *_: 1)
+    code, _, err = out_of(capsys, "serve", "cpu-smollm2")
+    assert code == 1
+    assert "ended by itself" in err
 
 
 def test_engines_are_listed_without_any_installed(
