@@ -1,6 +1,7 @@
 """What all tests share: isolation from the user's own files, `--long`, and engine tests that CI may not skip."""
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 # Textual reads these when it is imported: what tests see must not depend on the terminal that runs them.
 os.environ["COLORTERM"] = "truecolor"
 os.environ.pop("NO_COLOR", None)
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would everything that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REQUIRED = "SPECCHAT_REQUIRE_ENGINES"
 """Set in CI: a skipped engine test is then a failure, and a run without any engine test fails."""

@@ -78,8 +78,10 @@ def watched(
         mock.patch.object(server, "plan", with_witness),
         # The launcher asks without a key which model is served, and `/health`, which needs none.
         mock.patch.object(readiness, "served_models", return_value=(MODEL,)),
-        server.start_profile("cpu-smollm2", root=root, engine=version, hook=hook, report=lambda _: None) as running,
     ):
+        starting = server.start_profile("cpu-smollm2", root=root, engine=version, hook=hook, report=lambda _: None)
+    # Not under the patches: the engine may stand until the last test of all.
+    with starting as running:
         yield Watched(running, Witness(record))
 
 
