@@ -163,8 +163,13 @@ async def test_a_reply_of_ten_thousand_tokens_is_traced_to_its_end(
         answer = await server.ask(Wish("Count.", 10_000, body={"ignore_eos": True}))
         await server.close()
     assert len(answer.ids) == 10_000
-    assert mismatches(answer, engine.witness.drafts()) == []
-    print("LONG", engine_version, len(answer.rows), answer.end)
+    assert mismatches(answer, None) == []
+    # Past the context of the draft vLLM asks it no more, and proposes token 0: the witness has nothing of those steps.
+    (seen,) = (drafts for name, drafts in engine.witness.drafts().items() if name.startswith(answer.request_id))
+    proposed = [row["proposed"] for row in answer.rows[1:]]
+    assert proposed[: len(seen)] == [one[: len(row)] for one, row in zip(seen, proposed, strict=False)]
+    assert {token for row in proposed[len(seen) :] for token in row} <= {0}
+    print("LONG", engine_version, len(answer.rows), len(seen), answer.end)
 
 
 async def replied(url: str, prompt: str, tokens: int = 40) -> Reply:
