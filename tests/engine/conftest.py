@@ -22,6 +22,12 @@ def engine_version(request: pytest.FixtureRequest, engine_root: Path) -> str:
     return installed(request.param, engine_root)
 
 
+@pytest.fixture(params=["0.32.0", pytest.param("0.27.1", marks=pytest.mark.long)], scope="session")
+def newest_first(request: pytest.FixtureRequest, engine_root: Path) -> str:
+    """The newest version in the short tier, every one in the long tier: for what hardly depends on it."""
+    return installed(request.param, engine_root)
+
+
 def installed(version: str, root: Path) -> str:
     """The version, if its engine is there; else the test is skipped."""
     states = {status.version: status.state for status in list_engines(root)}

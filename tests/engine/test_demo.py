@@ -20,7 +20,6 @@ from specchat_launcher.supervisor import descendants, process_table
 
 pytestmark = pytest.mark.engine
 
-VERSIONS = ["0.32.0", pytest.param("0.27.1", marks=pytest.mark.long)]
 
 LEFT_AFTER_S = 15
 START_S = 180
@@ -73,8 +72,8 @@ class Terminal:
 
 
 @pytest.fixture
-def demo(engine_version: str) -> Iterator[Terminal]:
-    terminal = Terminal.run("demo", "--engine", engine_version, "--prompt", "Count to twenty.", "--max-tokens", "60")
+def demo(newest_first: str) -> Iterator[Terminal]:
+    terminal = Terminal.run("demo", "--engine", newest_first, "--prompt", "Count to twenty.", "--max-tokens", "60")
     yield terminal
     if terminal.pid in process_table():
         os.kill(terminal.pid, signal.SIGKILL)
@@ -105,7 +104,6 @@ def test_the_demo_reaches_a_coloured_reply_with_nothing_typed_and_leaves_nothing
     assert "\x1b[?1049l" in demo.raw.decode("utf-8", "replace")
 
 
-@pytest.mark.parametrize("engine_version", VERSIONS, indirect=True)
 @pytest.mark.parametrize("moment", ["starting", "in the chat"])
 def test_killing_the_demo_leaves_no_server(demo: Terminal, moment: str) -> None:
     assert demo.read_for(START_S, until=moment if moment == "starting" else "speculation"), demo.text[-3000:]

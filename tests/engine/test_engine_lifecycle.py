@@ -56,10 +56,12 @@ def test_a_server_starts_answers_and_leaves_nothing(engine_version: str, engine_
     assert server.exit_reason() is None
 
 
-@pytest.mark.parametrize("phase", ["starting", "loading", "ready"])
-def test_killing_the_owner_leaves_nothing(engine_version: str, engine_root: Path, phase: str) -> None:
+@pytest.mark.parametrize(
+    "phase", ["loading", *(pytest.param(phase, marks=pytest.mark.long) for phase in ("starting", "ready"))]
+)
+def test_killing_the_owner_leaves_nothing(newest_first: str, engine_root: Path, phase: str) -> None:
     launcher = str(Path(specchat_launcher.__file__).parents[1])
-    argv = [sys.executable, "-c", OWNER, launcher, str(engine_root), engine_version]
+    argv = [sys.executable, "-c", OWNER, launcher, str(engine_root), newest_first]
     owner = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     for line in owner.stdout:

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
-def guarded(engine_version: str, engine_root: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
+def guarded(newest_first: str, engine_root: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
     """An engine with an API key and room for long replies."""
     folder = tmp_path_factory.mktemp("guarded")
-    with watched(engine_version, engine_root, folder, key="right") as running:
+    with watched(newest_first, engine_root, folder, key="right") as running:
         yield running
 
 

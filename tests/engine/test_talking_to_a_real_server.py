@@ -21,8 +21,8 @@ PROMPT = "Name four fruits and say one thing about each."
 
 
 @pytest.fixture(scope="module")
-def server(engine_version: str, engine_root: Path) -> Iterator[RunningServer]:
-    with start_profile("cpu-smollm2", root=engine_root, engine=engine_version, report=lambda _: None) as running:
+def server(newest_first: str, engine_root: Path) -> Iterator[RunningServer]:
+    with start_profile("cpu-smollm2", root=engine_root, engine=newest_first, report=lambda _: None) as running:
         yield running
 
 
