@@ -10,8 +10,8 @@ import pytest
 # Textual reads these when it is imported: what tests see must not depend on the terminal that runs them.
 os.environ["COLORTERM"] = "truecolor"
 os.environ.pop("NO_COLOR", None)
-# A shell that runs the tests in the background has them ignore Ctrl-C, `nohup` has them ignore a terminal that hangs up,
-# and so would everything that they start.
+# A shell that runs the tests in the background has them ignore Ctrl-C, and `nohup` a terminal that hangs up; so would
+# everything that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -51,6 +51,8 @@ def request_body(request: ChatRequest, model: str, left_out: Collection[str] = (
         "presence_penalty": sampling.presence_penalty,
         "frequency_penalty": sampling.frequency_penalty,
         "repetition_penalty": sampling.repetition_penalty,
+        # Without it a reply would have another length, so it is none of the fields that can be left out.
+        "ignore_eos": sampling.ignore_eos,
         "chat_template_kwargs": None if sampling.thinking is None else _thinking(model, on=sampling.thinking),
         # vLLM's names. With a generation prompt the message would be closed and a new one begun.
         "continue_final_message": True if request.continues else None,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from specchat.cli import options
+from specchat.cli.compare_command import compare
 from specchat.cli.streams import ready_streams
 from specchat.config.text import readable
 from specchat.core.errors import ConfigurationError, ModelChoiceNeeded, SpecchatError
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 engine_app = typer.Typer(help="The CPU engines: real vLLM servers for this machine.", no_args_is_help=True)
 app.add_typer(engine_app, name="engine")
+app.command()(compare)
 
 _FAILED, _INTERRUPTED = 1, 130
 

@@ -27,3 +27,8 @@ def crash_directory() -> Path:
 def default_export_directory() -> Path:
     """Where exports go unless the user says otherwise: the folder that the app was started in."""
     return Path.cwd()
+
+
+def comparisons_directory() -> Path:
+    """Where a comparison keeps what it measured, unless the user says otherwise."""
+    return platformdirs.user_data_path(_APP) / "comparisons"

@@ -28,6 +28,8 @@ class Sampling:
     repetition_penalty: float | None = None
     thinking: bool | None = None
     """Should the model think first? Goes to the chat template, which may know no such thing."""
+    ignore_eos: bool | None = None
+    """Should the reply go on past the end that the model would give it, up to `max_tokens`? vLLM's, for measuring."""
 
     def given(self) -> dict[str, object]:
         """The parameters that are set, by name, ready for JSON."""
