@@ -41,6 +41,10 @@ def _overlaid(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
 
 def _nested(path: list[str], text: str) -> dict[str, Any]:
     table, rest = path[0], path[1:]
+    if table not in KEYS and "-" in table:
+        # No key of a profile has a dash, and every long option of vLLM has one.
+        written = f"arguments.{'.'.join(path)}={text}"
+        raise ProfileError(f'--set has the unknown key "{table}".', f"An option of the server is set as {written}.")
     if table not in KEYS or table == "extends":
         raise unknown_key(table, (key for key in KEYS if key != "extends"), "--set")
     if not rest:

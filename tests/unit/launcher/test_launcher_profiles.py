@@ -275,6 +275,7 @@ def test_changes_win_over_the_file_and_keep_their_types(folder: Path) -> None:
     ("change", "told"),
     [
         ("port", "is no key=value"), ("=1", "is no key=value"), ("prot=1", 'The nearest valid key is "port".'),
+        ("tensor-parallel-size=4", "is set as arguments.tensor-parallel-size=4."),
         ("extends=cpu-smollm2", "unknown key"), ("port.x=1", '"port" is no table'), ("port=x", "a port from 1"),
         ("gpus.cuont=1", 'The nearest valid key is "gpus.count".'), ("arguments.host=0.0.0.0", 'Set "host" instead.'),
         ("model=/no/such/*", None), ("engine=9.9", "does not run in the CPU engine"),
