@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from base64 import urlsafe_b64encode
@@ -18,6 +19,14 @@ from specchat_launcher.engine_specs import EngineSpec
 from specchat_launcher.install import environment_argv
 from specchat_launcher.process import Command
 from specchat_launcher.supervisor import process_table
+
+
+@pytest.fixture(autouse=True)
+def temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server whose supervisor is killed by force leaves its folder to the next look, which here never comes."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # where it keeps what it found before
+
 
 FAKE_SERVER = """
 import http.server, json, os, subprocess, sys, time
