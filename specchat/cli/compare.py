@@ -23,10 +23,13 @@ from specchat.core.comparison.record import Record
 from specchat.core.comparison.samples import Sample, Side
 from specchat.core.errors import ConfigurationError, SpecchatError
 from specchat.core.harmless import one_line
+from specchat.exports.compare_html import compare_html
 from specchat.exports.compare_json import compare_object
 from specchat.exports.compare_markdown import compare_markdown
 from specchat.exports.sample_file import Kept, SampleFile, begin, go_on, read_samples
 from specchat.session.comparing import Comparing, Ending
+from specchat.theming import load_theme
+from specchat.theming.page import page_colors
 from specchat.wiring import Connection
 
 DEFAULT_MAX_TOKENS = 256
@@ -45,6 +48,7 @@ class Wishes:
     fixed_length: bool = False
     as_json: bool = False
     markdown: Path | None = None
+    html: Path | None = None
     samples: Path | None = None
     resume: bool | None = None
     """True goes on with what there is, False begins anew, None goes on with what is not whole."""
@@ -63,8 +67,7 @@ def run_compare(connection: Connection, wishes: Wishes, *, out: TextIO | None = 
         SpecchatError: Before anything is measured, if something is wrong with prompts, files or servers.
     """
     out, err = out or sys.stdout, err or sys.stderr
-    if wishes.markdown is not None:
-        _require_folder(wishes.markdown)
+    _require_places(wishes)
     plan = plan_of(connection, wishes)
     record = asyncio.run(_compare(connection, plan, wishes, err))
     _write(record, wishes, out)
@@ -174,13 +177,16 @@ def _write(record: Record, wishes: Wishes, out: TextIO) -> None:
         print_result(record, out)
     if wishes.markdown is not None:
         _write_file(wishes.markdown, compare_markdown(record))
+    if wishes.html is not None:
+        colors = (page_colors(load_theme(name)) for name in ("light", "dark"))
+        _write_file(wishes.html, compare_html(compare_object(record), *colors))
 
 
 def _samples_path(wishes: Wishes, fingerprint: str) -> Path:
     """Where samples are kept: as named, else beside the first file that is written, else with the program's data."""
     if wishes.samples is not None:
         return wishes.samples
-    beside = wishes.markdown
+    beside = wishes.markdown or wishes.html
     if beside is not None:
         return beside.with_name(f"{beside.stem}.samples.jsonl")
     return paths.comparisons_directory() / f"{fingerprint[:16]}.jsonl"
@@ -235,6 +241,22 @@ def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in added:
             loop.remove_signal_handler(number)
+
+
+def _require_places(wishes: Wishes) -> None:
+    """Refuse reports that cannot be written where they are to be, or that would overwrite each other or the samples.
+
+    Raises:
+        ConfigurationError: If it is so.
+    """
+    reports = [file for file in (wishes.markdown, wishes.html) if file is not None]
+    for file in reports:
+        _require_folder(file)
+    files = [file.absolute() for file in (*reports, *([] if wishes.samples is None else [wishes.samples]))]
+    if len(set(files)) < len(files):
+        raise ConfigurationError(
+            "Two of --markdown, --html and --samples name the same file.", "Give each a file of its own."
+        )
 
 
 def _require_folder(file: Path) -> None:

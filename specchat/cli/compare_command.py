@@ -44,6 +44,10 @@ _Json = Annotated[
 _Markdown = Annotated[
     Path | None, typer.Option("--markdown", help="Write a Markdown report here.", rich_help_panel=_OUTPUT)
 ]
+_Html = Annotated[
+    Path | None,
+    typer.Option("--html", help="Write a page with pictures here, for any browser.", rich_help_panel=_OUTPUT),
+]
 _Samples = Annotated[
     Path | None,
     typer.Option("--samples", help="Keep every reply here, to go on with an interrupted run.", rich_help_panel=_OUTPUT),
@@ -81,6 +85,7 @@ def compare(  # noqa: PLR0917 - a command's parameters are its options, passed b
     system: options.System = None,
     as_json: _Json = False,
     markdown: _Markdown = None,
+    html: _Html = None,
     samples: _Samples = None,
     resume: _Resume = None,
     allow_speculating_baseline: _AllowSpeculating = False,
@@ -99,7 +104,7 @@ def compare(  # noqa: PLR0917 - a command's parameters are its options, passed b
     )  # fmt: skip
     connection = connection_from(typed, stop=tuple(map(readable, stop or ())), openai_key_confirmed=openai_key)
     wishes = Wishes(
-        prompts, repeats, concurrency, warm_up, fixed_length, as_json, markdown, samples, resume,
+        prompts, repeats, concurrency, warm_up, fixed_length, as_json, markdown, html, samples, resume,
         baseline_model, allow_speculating_baseline, idle_limit,
     )  # fmt: skip
     raise typer.Exit(run_compare(connection, wishes))
