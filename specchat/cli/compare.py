@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -55,6 +55,8 @@ class Wishes:
     baseline_model: str | None = None
     allow_speculating_baseline: bool = False
     idle_limit_seconds: float = 300.0
+    settle_s: float | None = None
+    """None takes what two servers of one machine need, and no rest elsewhere."""
 
 
 def run_compare(connection: Connection, wishes: Wishes, *, out: TextIO | None = None, err: TextIO | None = None) -> int:
@@ -107,6 +109,7 @@ async def _compare(connection: Connection, plan: Plan, wishes: Wishes, err: Text
         baseline_model=wishes.baseline_model,
         allow_speculating=wishes.allow_speculating_baseline,
     ) as sides:
+        plan = replace(plan, settle_s=sides.settle_s if wishes.settle_s is None else wishes.settle_s)
         fingerprint = plan.fingerprint(sides.identity())
         path = _samples_path(wishes, fingerprint)
         kept = _earlier(path, fingerprint, plan, wishes)

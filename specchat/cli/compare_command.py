@@ -22,6 +22,15 @@ _Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="Request
 _WarmUp = Annotated[
     int, typer.Option("--warm-up", min=0, help="Replies of each side that do not count.", rich_help_panel=_RUN)
 ]
+_Settle = Annotated[
+    float | None,
+    typer.Option(
+        "--settle",
+        min=0,
+        help="Seconds of rest before the other server is asked; 1.5 where both are on one machine, else 0.",
+        rich_help_panel=_RUN,
+    ),
+]
 _FixedLength = Annotated[
     bool,
     typer.Option(
@@ -77,6 +86,7 @@ def compare(  # noqa: PLR0917 - a command's parameters are its options, passed b
     max_tokens: options.MaxTokens = None,
     concurrency: _Concurrency = 1,
     warm_up: _WarmUp = 2,
+    settle: _Settle = None,
     fixed_length: _FixedLength = False,
     seed: _Seed = None,
     temperature: options.Temperature = None,
@@ -105,6 +115,6 @@ def compare(  # noqa: PLR0917 - a command's parameters are its options, passed b
     connection = connection_from(typed, stop=tuple(map(readable, stop or ())), openai_key_confirmed=openai_key)
     wishes = Wishes(
         prompts, repeats, concurrency, warm_up, fixed_length, as_json, markdown, html, samples, resume,
-        baseline_model, allow_speculating_baseline, idle_limit,
+        baseline_model, allow_speculating_baseline, idle_limit, settle,
     )  # fmt: skip
     raise typer.Exit(run_compare(connection, wishes))

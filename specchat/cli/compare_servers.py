@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from specchat.core.comparison.plan import Plan
 from specchat.core.comparison.samples import Side
-from specchat.core.comparison.servers import notes_of_pair, notes_of_switch, refuse_pair
+from specchat.core.comparison.servers import (
+    SETTLE_SECONDS,
+    notes_of_pair,
+    notes_of_switch,
+    refuse_pair,
+    share_a_machine,
+)
 from specchat.core.comparison.verdict import names_of
 from specchat.core.errors import ConfigurationError, ModelChoiceNeeded
 from specchat.core.harmless import one_line
@@ -42,6 +48,11 @@ class Opponents:
         """What to call them."""
         off = self.servers[Side.OFF].draft_length if self.way is Way.SERVER else 0
         return names_of(self.servers[Side.ON].draft_length, off)
+
+    @property
+    def settle_s(self) -> float:
+        """Seconds of rest that the one server needs from the other."""
+        return SETTLE_SECONDS if share_a_machine(self.servers[Side.ON], self.servers[Side.OFF]) else 0.0
 
     def notes(self, plan: Plan, off_meant: str) -> list[str]:
         """What a reader should know of them.

@@ -4,7 +4,7 @@ Owns the order of requests and what a failure means for the rest of the run. Wha
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -79,6 +79,7 @@ class Comparing:
         keep: Callable[[Sample], None] = lambda _: None,
         tell: Callable[[Progress], None] = lambda _: None,
         idle_limit_seconds: float | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Ask nobody yet.
 
@@ -92,12 +93,15 @@ class Comparing:
             keep: Called with each sample, so that it outlives the program.
             tell: Called with each event.
             idle_limit_seconds: A reply fails after so long a silence.
+            sleep: Waits for seconds.
         """
         self._plan = plan
         self._parties = parties
         self._clock, self._wall_clock, self._new_key = clock, wall_clock, new_key
         self._keep, self._tell = keep, tell
-        self._idle_limit = idle_limit_seconds
+        self._idle_limit, self._sleep = idle_limit_seconds, sleep
+        self._asked_last: str | None = None
+        """Address of the server that was asked last."""
         self.samples = list(earlier)
         self._done = {_key(sample) for sample in earlier if sample.is_final}
         self._broken_in_a_row = dict.fromkeys(Side, 0)
@@ -150,7 +154,8 @@ class Comparing:
             await self._warm_up()
         for block in blocks:
             for side in block.order:
-                if self._goes_on:
+                if self._goes_on and self._missing(block, side):
+                    await self._settle(side)
                     await self._side_of(block, side)
 
     def _missing(self, block: Block, *sides: Side) -> list[tuple[Asked, Side]]:
@@ -162,12 +167,20 @@ class Comparing:
         count, prompts = self._plan.warm_up, self._plan.prompts
         done = 0
         for side in Side:
+            await self._settle(side)
             for start in range(0, count, self._plan.concurrency):
                 numbers = range(start, min(count, start + self._plan.concurrency))
                 if self._goes_on:
                     await asyncio.gather(*(self._warm(prompts[number % len(prompts)], side) for number in numbers))
                 done += len(numbers)
                 self._tell(WarmingUp(done, count * len(Side)))
+
+    async def _settle(self, side: Side) -> None:
+        """Let the other server come to rest, if this side's is another one than was asked last."""
+        url, last = self._parties[side].server.url, self._asked_last
+        if self._plan.settle_s and last not in {None, url}:
+            await self._sleep(self._plan.settle_s)
+        self._asked_last = url
 
     async def _warm(self, prompt: Prompt, side: Side) -> None:
         """One reply to its first turn. A failure is no matter here: the reply that counts will meet it too."""

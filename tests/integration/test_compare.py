@@ -47,7 +47,7 @@ async def compared(prompts: Path, *servers: ScriptedServer, **wishes: Any) -> tu
     """Exit code, stdout and stderr; servers that run already."""
     typed = {"url": servers[0].url, "max_tokens": 13} | ({"baseline_url": servers[1].url} if servers[1:] else {})
     out, err = io.StringIO(), io.StringIO()
-    given: dict[str, Any] = {"prompts": prompts, "repeats": 2, "warm_up": 1}
+    given: dict[str, Any] = {"prompts": prompts, "repeats": 2, "warm_up": 1, "settle_s": 0}
     made = Wishes(**(given | wishes))
     code = await asyncio.to_thread(run_compare, connection_from(typed), made, out=out, err=err)
     return code, out.getvalue(), err.getvalue()
@@ -342,6 +342,17 @@ async def test_nothing_to_resume_is_a_sentence(prompts: Path) -> None:
             await compared(prompts, on, off, resume=True)
 
 
+async def test_two_servers_of_one_machine_rest_before_the_other_one_is_asked(tmp_path: Path) -> None:
+    prompts = tmp_path / "one.txt"
+    prompts.write_text("one prompt")
+    async with fast() as on, PacedServer() as off:
+        _, out, _ = await compared(prompts, on, off, as_json=True, repeats=1, warm_up=0, settle_s=None)
+    told = json.loads(out)
+    first, second = sorted(one["started_at"] for one in told["samples"])
+    assert second - first > told["settings"]["settle_s"] == 1.5
+    assert any("with 1.5 s of rest in between" in note for note in told["notes"])
+
+
 async def test_ctrl_c_keeps_what_was_measured_and_prints_it(prompts: Path, tmp_path: Path) -> None:
     file = tmp_path / "kept.jsonl"
     program = (
@@ -351,7 +362,7 @@ async def test_ctrl_c_keeps_what_was_measured_and_prints_it(prompts: Path, tmp_p
     async with fast(step_seconds=0.03) as on, PacedServer(step_seconds=0.03) as off:
         arguments = ["--url", on.url, "--baseline-url", off.url, "--prompts", str(prompts), "--samples", str(file)]
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", program, *arguments, "--max-tokens", "13", "--warm-up", "0",
+            sys.executable, "-c", program, *arguments, "--max-tokens", "13", "--warm-up", "0", "--settle", "0",
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env={**os.environ, "COLUMNS": "120"},
         )  # fmt: skip
         async with asyncio.timeout(60):

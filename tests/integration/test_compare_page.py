@@ -32,7 +32,7 @@ def prompts(tmp_path: Path) -> Path:
 async def compared(prompts: Path, on: PacedServer, off: PacedServer, **wishes: Any) -> tuple[int, str]:  # noqa: ANN401
     """Exit code and stdout."""
     out = io.StringIO()
-    given: dict[str, Any] = {"prompts": prompts, "repeats": 2, "warm_up": 1} | wishes
+    given: dict[str, Any] = {"prompts": prompts, "repeats": 2, "warm_up": 1, "settle_s": 0} | wishes
     connection = connection_from({"url": on.url, "baseline_url": off.url, "max_tokens": 13})
     code = await asyncio.to_thread(run_compare, connection, Wishes(**given), out=out, err=io.StringIO())
     return code, out.getvalue()

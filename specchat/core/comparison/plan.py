@@ -72,6 +72,8 @@ class Plan:
     top_p: float | None = None
     stop: tuple[str, ...] = ()
     system: str = ""
+    settle_s: float = 0.0
+    """Seconds that nobody is asked before another server is asked than the one before."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done.

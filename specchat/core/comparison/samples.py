@@ -13,6 +13,9 @@ from specchat.core.speculation import Evidence
 
 _Number = TypeVar("_Number", int, float)
 
+LEAST_SECONDS_A_TOKEN = 5e-5
+"""Tokens that came faster than 20,000 a second were made before and arrived at once: something between the engine and
+this program, or this program itself, stood still meanwhile."""
 COUNTED = "counted"
 """Evidence: the movement of the server's counters over a reply during which it served nobody else. As exact as a
 report, but it says nothing of single steps."""
@@ -123,13 +126,13 @@ class Sample:
         """Decode tokens per second: all tokens but the first of each reply, over the seconds they took.
 
         The first token of a reply comes from the prefill, which speculation does not touch. None for a failed sample,
-        and where a reply shows nothing of its decoding.
+        and where a reply shows nothing of its decoding: a single token, or all of them at once.
         """
         seconds = _sum_of_known([reply.decode_s for reply in self.replies])
         if self.failure is not None or self.tokens is None or not seconds:
             return None
-        rate = (self.tokens - len(self.replies)) / seconds
-        return rate if rate > 0 else None
+        decoded = self.tokens - len(self.replies)
+        return decoded / seconds if decoded > 0 and seconds >= decoded * LEAST_SECONDS_A_TOKEN else None
 
     @property
     def end_to_end_rate(self) -> float | None:

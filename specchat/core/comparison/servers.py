@@ -11,6 +11,9 @@ _NO_TRUE_BASELINE = (
     "Off was switched by the hook in the same server, which has its draft loaded: that is no server without a draft,"
     " and the ratio may be larger than against one. A true baseline is a second server: --baseline-url."
 )
+SETTLE_SECONDS = 1.5
+"""Rest before another server of the same machine is asked: the processes of a vLLM server look for work without a pause
+for one second after their last message (`busy_loop_s` in vLLM's shm_broadcast), and the threads of OpenMP for 0.2 s."""
 _SHARED_CACHE = (
     "What the first reply of a pair leaves in the server's prefix cache helps the second to its first token; the order"
     " alternates, and decode rates leave first tokens out."
@@ -49,6 +52,11 @@ def refuse_pair(on: ServerInfo, off: ServerInfo, *, model_was_named: bool, allow
         )
 
 
+def share_a_machine(on: ServerInfo, off: ServerInfo) -> bool:
+    """Are these two servers, and on one machine, as far as their addresses tell?"""
+    return on.url != off.url and urlsplit(on.url).hostname == urlsplit(off.url).hostname
+
+
 def notes_of_pair(on: ServerInfo, off: ServerInfo, plan: Plan) -> list[str]:
     """What a reader should know of two servers, a sentence each."""
     notes = []
@@ -68,10 +76,11 @@ def notes_of_pair(on: ServerInfo, off: ServerInfo, plan: Plan) -> list[str]:
         )
     if on.version != off.version and on.version and off.version:
         notes.append(f"The servers are of different versions, {_shown(on.version)} and {_shown(off.version)}.")
-    if on.url != off.url and urlsplit(on.url).hostname == urlsplit(off.url).hostname:
+    if share_a_machine(on, off):
+        rest = f", with {plan.settle_s:g} s of rest in between" if plan.settle_s else ""
         notes.append(
-            "Both servers are on one machine and are never asked at the same time; what the idle one holds of memory is"
-            " missing to the other all the same."
+            f"Both servers are on one machine and are never asked at the same time{rest}; what the idle one holds of"
+            " memory is missing to the other all the same."
         )
     return [*notes, *_of_plan(plan)]
 

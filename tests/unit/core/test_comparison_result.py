@@ -23,6 +23,13 @@ def test_the_ratio_is_the_median_of_pairs_not_the_ratio_of_medians() -> None:
     assert [one.figures.speed.value for one in result.prompts] == pytest.approx([3.0, 1.0, 2.0])
 
 
+def test_tokens_that_arrived_all_at_once_show_no_decode_rate() -> None:
+    reply = Measured(first_token_s=2.0934, decode_s=0.0025, total_s=2.096, tokens=96)
+    sample = Sample(0, 0, Side.ON, (reply,))
+    assert sample.decode_rate is None
+    assert sample.end_to_end_rate == pytest.approx(45.8, abs=0.1)
+
+
 def test_the_first_token_of_each_reply_is_in_no_decode_rate() -> None:
     turns = (reply_at(50, tokens=11), reply_at(50, tokens=21))
     sample = Sample(0, 0, Side.ON, turns)

@@ -53,6 +53,11 @@ class Bench:
         }
         self.kept: list[Sample] = []
         self.told: list[Progress] = []
+        self.slept: list[tuple[float, int, int]] = []
+        """Seconds of each rest, and what the servers had been asked before it."""
+
+    async def rest(self, seconds: float) -> None:
+        self.slept.append((seconds, len(self.on.requests), len(self.off.requests)))
 
     def run_of(self, plan: Plan, earlier: Sequence[Sample] = (), idle_limit: float | None = None) -> Comparing:
         keys = iter(f"key-{number}" for number in range(99))
@@ -66,6 +71,7 @@ class Bench:
             keep=self.kept.append,
             tell=self.told.append,
             idle_limit_seconds=idle_limit,
+            sleep=self.rest,
         )
 
     async def asked(self, count: int) -> None:
@@ -94,6 +100,22 @@ async def test_warm_up_replies_do_not_count_and_both_sides_have_them() -> None:
     assert (len(bench.on.requests), len(bench.off.requests)) == (4, 4)
     assert [event for event in bench.told if isinstance(event, WarmingUp)][-1] == WarmingUp(6, 6)
     assert [event.done for event in bench.told if isinstance(event, SampleTaken)] == [1, 2]
+
+
+async def test_a_server_comes_to_rest_before_the_other_one_is_asked() -> None:
+    bench = Bench()
+    await bench.run_of(plan_for(2, repeats=1, warm_up=1, settle_s=1.5)).run()
+    # Between the sides of the warm-up, and of each pair; where a side is asked twice in a row there is no rest.
+    assert [seconds for seconds, *_ in bench.slept] == [1.5] * len(bench.slept)
+    assert bench.slept[0][1:] == (1, 0)
+    assert all(on != off or (on, off) == (2, 2) for _, on, off in bench.slept)
+    assert len(bench.slept) in {3, 4}
+
+
+async def test_one_server_that_switches_needs_no_rest() -> None:
+    bench = Bench(off=None, hook=Hook(trace=False, switch=True, draft_length=3))
+    await bench.run_of(plan_for(2, repeats=1, settle_s=1.5)).run()
+    assert not bench.slept
 
 
 async def test_both_sides_are_asked_for_the_same() -> None:
