@@ -27,7 +27,7 @@ _Settle = Annotated[
     typer.Option(
         "--settle",
         min=0,
-        help="Seconds of rest before the other server is asked; 1.5 where both are on one machine, else 0.",
+        help="Seconds of rest before the other server is asked; 1.25 where both are on one machine, else 0.",
         rich_help_panel=_RUN,
     ),
 ]

@@ -349,8 +349,8 @@ async def test_two_servers_of_one_machine_rest_before_the_other_one_is_asked(tmp
         _, out, _ = await compared(prompts, on, off, as_json=True, repeats=1, warm_up=0, settle_s=None)
     told = json.loads(out)
     first, second = sorted(one["started_at"] for one in told["samples"])
-    assert second - first > told["settings"]["settle_s"] == 1.5
-    assert any("with 1.5 s of rest in between" in note for note in told["notes"])
+    assert second - first > told["settings"]["settle_s"] == 1.25
+    assert any("with 1.25 s of rest in between" in note for note in told["notes"])
 
 
 async def test_ctrl_c_keeps_what_was_measured_and_prints_it(prompts: Path, tmp_path: Path) -> None:

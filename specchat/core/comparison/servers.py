@@ -11,7 +11,7 @@ _NO_TRUE_BASELINE = (
     "Off was switched by the hook in the same server, which has its draft loaded: that is no server without a draft,"
     " and the ratio may be larger than against one. A true baseline is a second server: --baseline-url."
 )
-SETTLE_SECONDS = 1.5
+SETTLE_SECONDS = 1.25
 """Rest before another server of the same machine is asked: the processes of a vLLM server look for work without a pause
 for one second after their last message (`busy_loop_s` in vLLM's shm_broadcast), and the threads of OpenMP for 0.2 s."""
 _SHARED_CACHE = (
