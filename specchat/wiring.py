@@ -1,65 +1,38 @@
 """Chooses the adapters: settings in, a connected session or a running app out. The only module that knows both ends."""
 
-import asyncio
 import gc
 import os
-import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from specchat.backends.sessions import Connection, Sessions, keep_what_is_loaded, make_backend, open_session
 from specchat.config import paths
 from specchat.config.keys import choose_key
-from specchat.config.last_server import recall, remember
+from specchat.config.last_server import recall
 from specchat.config.settings import Settings, load
-from specchat.core.errors import ConfigurationError, ModelChoiceNeeded
+from specchat.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    # What connects is imported when somebody does: the first frame comes before.
-    from specchat.backends.openai_compatible import OpenAICompatibleBackend
-    from specchat.core.server import ServerInfo
     from specchat.session.chat import ChatSession
-    from specchat.session.ports import ChatBackend, Sampling
     from specchat.ui.app import ChatApp
 
-DEMO_TEMPERATURE = 0.0
-DEMO_MAX_TOKENS = 400
+__all__ = [
+    "Connection",
+    "Sessions",
+    "connection_from",
+    "data_directory",
+    "make_backend",
+    "open_session",
+    "profile_directory",
+    "run_app",
+    "theme_directories",
+]
+
 DEMO_PROMPT = "Explain step by step what a compiler does, then write a Python function that checks for primes."
 """What the demo asks for, unless it is said otherwise."""
-_FIRST_FRAME_SECONDS = 1.0
-"""Until then the processor belongs to the screen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """Where to connect and how, from all sources of settings."""
-
-    settings: Settings
-    stop: tuple[str, ...] = ()
-    openai_key_confirmed: bool = False
-    is_remembered: bool = False
-    """Is the address that of the last time, and no one named it now?"""
-
-    @property
-    def shown_url(self) -> str:
-        """The address for a message, without user name or password."""
-        from specchat.backends.address import Address
-
-        try:
-            return str(Address.parse(self.settings.url or ""))
-        except ConfigurationError:
-            return "the server"
-
-    @property
-    def sampling(self) -> "Sampling":
-        """Parameters for every request."""
-        from specchat.session.ports import Sampling
-
-        s = self.settings
-        return Sampling(s.max_tokens, s.temperature, s.top_p, s.seed, self.stop)
 
 
 def connection_from(
@@ -94,104 +67,6 @@ def connection_from(
         settings = settings.model_copy(update={"url": last[0], "model": settings.model or last[1]})
         remembered = True
     return Connection(settings, stop, openai_key_confirmed, remembered)
-
-
-@asynccontextmanager
-async def open_session(connection: Connection, *, warm_up: bool = False) -> "AsyncIterator[ChatSession]":
-    """A session with the connected server, and with the baseline if there is one.
-
-    Args:
-        connection: Where to connect and how.
-        warm_up: Load what the first request needs a moment later, while the user reads and types.
-
-    Raises:
-        SpecchatError: If a server cannot be talked to.
-    """
-    from specchat.session.chat import ChatSession
-
-    settings = connection.settings
-    opened: list[ChatBackend] = []
-    warming: asyncio.Task[None] | None = None
-    try:
-        backend = make_backend(connection, settings.url or "", settings.model)
-        opened.append(backend)
-        server = await backend.connect()
-        baseline = None
-        if settings.baseline_url is not None:
-            baseline = await _baseline(connection, settings.baseline_url, server.model)
-            opened.append(baseline[0])
-        if warm_up:
-            warming = asyncio.create_task(_warm_up(backend))
-        yield ChatSession(
-            backend,
-            server,
-            time.monotonic,
-            baseline=baseline,
-            sampling=connection.sampling,
-            system=settings.system,
-        )
-    finally:
-        if warming is not None:
-            warming.cancel()
-        for other in opened:
-            await other.close()
-
-
-async def _baseline(connection: Connection, url: str, model: str | None) -> "tuple[ChatBackend, ServerInfo]":
-    """The server without speculation: its only model, or the one that goes by the same name.
-
-    Raises:
-        ConfigurationError: If the server is known to speculate: it would be compared with its like.
-    """
-    backend = make_backend(connection, url, None)
-    try:
-        try:
-            server = await backend.connect()
-        except ModelChoiceNeeded:
-            await backend.close()
-            backend = make_backend(connection, url, model)
-            server = await backend.connect()
-        _refuse_speculation(server)
-    except BaseException:
-        await backend.close()
-        raise
-    return backend, server
-
-
-async def _warm_up(backend: "OpenAICompatibleBackend") -> None:
-    await asyncio.sleep(_FIRST_FRAME_SECONDS)
-    await backend.warm_up()
-
-
-def _refuse_speculation(server: "ServerInfo") -> None:
-    if server.speculates:
-        raise ConfigurationError(
-            f"The baseline at {server.url} speculates too (k = {server.draft_length}).",
-            "Start it without --speculative-config.",
-        )
-
-
-def make_backend(connection: Connection, url: str, model: str | None) -> "OpenAICompatibleBackend":
-    """The adapter for a server's address; `model` None takes the only one that is served.
-
-    Raises:
-        ConfigurationError: If the address makes no sense.
-    """
-    from specchat.backends.address import Address
-    from specchat.backends.openai_compatible import OpenAICompatibleBackend
-
-    settings = connection.settings
-    address = Address.parse(url)
-    choice = choose_key(settings, address.host, openai_key_confirmed=connection.openai_key_confirmed)
-    return OpenAICompatibleBackend(
-        address,
-        clock=time.monotonic,
-        model=model,
-        key=choice.key,
-        ca_file=settings.ca_file,
-        insecure=settings.insecure,
-        unsent_openai_key=choice.unsent_openai_key,
-    )
 
 
 async def run_app(connection: Connection, *, opening_prompt: str | None = None, remember_server: bool = True) -> int:
@@ -229,95 +104,17 @@ async def run_app(connection: Connection, *, opening_prompt: str | None = None, 
             theme=settings.theme,
             theme_directories=theme_directories(),
             export_directory=settings.export_dir or paths.default_export_directory(),
+            comparisons_directory=paths.comparisons_directory(),
             opening_prompt=opening_prompt,
         )
         if settings.url is None:
             _let_choose(app, sessions, opened, stays=False)
-            _keep_what_is_loaded()
+            keep_what_is_loaded()
         secrets = partial(_secrets, settings, app)
         code = await run_to_the_end(app, Reporter(paths.crash_directory(), secrets, os.environ))
         if app.refusal is not None:
             raise app.refusal
         return code
-
-
-class Sessions:
-    """The sessions of a running app: one that is shown, and for a moment the one that takes its place."""
-
-    def __init__(self, connection: Connection, *, remember_server: bool) -> None:
-        """Open none yet.
-
-        Args:
-            connection: Where to connect first, and how.
-            remember_server: Is the server that is talked to opened by itself next time?
-        """
-        self._connection = connection
-        self._remembers = remember_server
-        self._opened: list[tuple[ChatSession, AsyncExitStack]] = []
-
-    async def first(self) -> "ChatSession":
-        """The session that the connection describes.
-
-        Raises:
-            SpecchatError: If the server cannot be talked to.
-        """
-        return await self._open(self._connection, remembers=self._remembers)
-
-    async def other(self, url: str, model: str | None, demo: bool) -> "ChatSession":
-        """A session with another server, beside the one that there is.
-
-        Keys and the second server that were named with the first one's address stay with that address.
-
-        Args:
-            url: Its address.
-            model: None for the only one.
-            demo: Is it the demo, which samples greedily and answers briefly unless that was said otherwise?
-
-        Raises:
-            SpecchatError: If the server cannot be talked to.
-        """
-        from specchat.backends.address import Address
-
-        settings = self._connection.settings
-        changes: dict[str, Any] = {"url": url, "model": model}
-        if settings.url is None or Address.parse(settings.url) != Address.parse(url):
-            changes["baseline_url"] = None
-            if settings.url is not None:
-                changes |= {"api_key": None, "api_key_file": None}
-        if demo:
-            changes["temperature"] = DEMO_TEMPERATURE if settings.temperature is None else settings.temperature
-            changes["max_tokens"] = DEMO_MAX_TOKENS if settings.max_tokens is None else settings.max_tokens
-        connection = replace(self._connection, settings=settings.model_copy(update=changes))
-        # The demo's address ends with the app.
-        return await self._open(connection, remembers=not demo)
-
-    async def keep_only(self, session: "ChatSession") -> None:
-        """Close every other session."""
-        for opened in [one for one in self._opened if one[0] is not session]:
-            self._opened.remove(opened)
-            await opened[1].aclose()
-
-    async def close(self) -> None:
-        """Close all."""
-        while self._opened:
-            await self._opened.pop()[1].aclose()
-
-    async def _open(self, connection: Connection, *, remembers: bool) -> "ChatSession":
-        try:
-            async with AsyncExitStack() as stack:
-                session = await stack.enter_async_context(open_session(connection, warm_up=True))
-                self._opened.append((session, stack.pop_all()))
-        finally:
-            _keep_what_is_loaded()
-        if remembers:
-            remember(paths.last_server_file(), session.server.url, session.server.model)
-        return session
-
-
-def _keep_what_is_loaded() -> None:
-    """What start-up made lives as long as the app: full collections would pause a streaming reply for it."""
-    gc.freeze()
-    gc.enable()
 
 
 def _let_choose(app: "ChatApp", sessions: Sessions, opened: AsyncExitStack, *, stays: bool) -> None:
@@ -330,7 +127,8 @@ def _let_choose(app: "ChatApp", sessions: Sessions, opened: AsyncExitStack, *, s
     saved = None if last is None else SavedServer(*last)
     local = LauncherServers(data_directory(), profile_directory())
     opened.push_async_callback(local.close)
-    around = Surroundings(local, LauncherGpus(), sessions.other, sessions.keep_only, saved, DEMO_PROMPT)
+    sessions.local = local
+    around = Surroundings(local, LauncherGpus(), sessions.other, sessions.keep_only, sessions.renew, saved, DEMO_PROMPT)
     app.chooser = Chooser(app, around, stays=stays)
 
 

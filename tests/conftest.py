@@ -6,6 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Textual reads these when it is imported: what tests see must not depend on the terminal that runs them.
 os.environ["COLORTERM"] = "truecolor"
@@ -17,6 +18,10 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 REQUIRED = "SPECCHAT_REQUIRE_ENGINES"
 """Set in CI: a skipped engine test is then a failure, and a run without any engine test fails."""
+
+# How long an example takes is the machine's matter: benchmarks measure time, tests do not.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

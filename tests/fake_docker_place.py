@@ -30,7 +30,9 @@ class DockerPlace(FakePlace):
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{CLIENT}" "$@"\n', encoding="utf-8")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
-    def write_profile(self, name: str = PROFILE, *, environment: Mapping[str, str] | None = None) -> None:
+    def write_profile(
+        self, name: str = PROFILE, *, environment: Mapping[str, str] | None = None, speculates: bool = False
+    ) -> None:
         """A profile of the fake server in a container."""
         lines = [
             'title = "A fake server in a container"',
@@ -44,6 +46,7 @@ class DockerPlace(FakePlace):
             'image = "vllm/vllm-openai-rocm:v0.32.0"',
             "[environment]",
             *(f'{key} = "{value}"' for key, value in (environment or {}).items()),
+            *(("[speculation]", 'method = "eagle3"', 'draft = "somebody/draft"', "tokens = 3") if speculates else ()),
         ]
         (self.profiles / f"{name}.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

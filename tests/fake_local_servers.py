@@ -5,8 +5,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from pathlib import Path
 
 from chat_pilot import HELLO, backend_for
-from fakes import FixedClock, server_info
+from fakes import FixedClock, ScriptedBackend, server_info
 from specchat.core.errors import SpecchatError
+from specchat.core.switching import BY_ITSELF, Speculation
 from specchat.session.chat import ChatSession
 from specchat.session.local_servers import (
     OK,
@@ -19,6 +20,7 @@ from specchat.session.local_servers import (
     CheckLine,
     Finding,
     GpuLine,
+    LaunchedServer,
     LaunchFailed,
     LaunchView,
     LogPart,
@@ -161,6 +163,7 @@ class FakeLocalServers:
         start: Sequence[Moment] = (),
         log: Sequence[str] = (),
         finding: Finding | None = None,
+        launched: LaunchedServer | None = None,
     ) -> None:
         self.lines = servers
         self.offered = profiles
@@ -168,6 +171,7 @@ class FakeLocalServers:
         self.start = list(start)
         self.log_text = list(log)
         self.finding = finding
+        self.known = launched
         self.refused_commands: Mapping[str, SpecchatError] = {}
         self.asked: list[tuple[object, ...]] = []
         self.ended: list[str] = []
@@ -205,6 +209,18 @@ class FakeLocalServers:
         self.asked.append(("follow", server))
         for moment in self.start:
             yield await self._moment(moment)
+
+    async def launched(self, url: str) -> LaunchedServer | None:
+        self.asked.append(("launched", url))
+        return self.known
+
+    async def relaunch(self, server: str, tokens: int | None) -> AsyncGenerator[LaunchView, None]:
+        self.asked.append(("relaunch", server, tokens))
+        try:
+            for moment in self.start:
+                yield await self._moment(moment)
+        finally:
+            self.ended.append("relaunch")
 
     async def _moment(self, moment: Moment) -> LaunchView:
         if isinstance(moment, Wait):
@@ -268,6 +284,11 @@ class Doors:
         self.opened: list[tuple[str, str | None, bool]] = []
         self.kept: list[ChatSession] = []
         self._refusals = list(refusals)
+        self.anew: Speculation = BY_ITSELF
+        """What a server that was launched anew does by itself."""
+        self.answer = HELLO
+        """What it says."""
+        self.renewed: list[ScriptedBackend] = []
 
     async def connect(self, url: str, model: str | None, demo: bool) -> ChatSession:
         self.opened.append((url, model, demo))
@@ -275,6 +296,14 @@ class Doors:
             raise self._refusals.pop(0)
         backend = backend_for(HELLO, server=server_info(url=url))
         return ChatSession(backend, backend.server, FixedClock())
+
+    async def renew(self, session: ChatSession) -> None:
+        if self._refusals:
+            raise self._refusals.pop(0)
+        k = 3 if self.anew.limit is None else self.anew.limit
+        server = server_info(url=session.speculating_server.url, draft_length=k)
+        self.renewed.append(backend_for(self.answer, server=server))
+        session.take_server(self.renewed[-1], server, self.anew)
 
     async def keep_only(self, session: ChatSession) -> None:
         self.kept.append(session)
@@ -288,4 +317,6 @@ def surroundings(
 ) -> Surroundings:
     """What an app finds around it."""
     doors = doors or Doors()
-    return Surroundings(local, gpus or FakeGpus(), doors.connect, doors.keep_only, saved, "Explain a compiler.")
+    return Surroundings(
+        local, gpus or FakeGpus(), doors.connect, doors.keep_only, doors.renew, saved, "Explain a compiler."
+    )

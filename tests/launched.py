@@ -43,7 +43,9 @@ class FakePlace:
         self.python = fake_vllm_python(self.folder / "venv")
         self.write_profile()
 
-    def write_profile(self, name: str = PROFILE, *, environment: Mapping[str, str] | None = None) -> None:
+    def write_profile(
+        self, name: str = PROFILE, *, environment: Mapping[str, str] | None = None, speculates: bool = False
+    ) -> None:
         """A profile of the fake server, with variables of its own."""
         lines = [
             'title = "A fake server"',
@@ -56,6 +58,7 @@ class FakePlace:
             "hook = false",
             "[environment]",
             *(f'{key} = "{value}"' for key, value in (environment or {}).items()),
+            *(("[speculation]", 'method = "eagle3"', 'draft = "somebody/draft"', "tokens = 3") if speculates else ()),
         ]
         (self.profiles / f"{name}.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

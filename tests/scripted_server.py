@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class ScriptedServer:
     def chat_requests(self) -> list[Request]:
         return [request for request in self.requests if request.path.endswith("/chat/completions")]
 
-    async def __aenter__(self) -> "ScriptedServer":
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
         return self

@@ -35,6 +35,7 @@ from specchat_launcher.registry import (
     Owner,
     ServerRecord,
     find,
+    origin_content,
     record_from,
     recorded,
     server_id,
@@ -45,6 +46,7 @@ from specchat_launcher.registry import (
 from specchat_launcher.running import RunningServer, ServerProcess
 from specchat_launcher.shared_memory import sweep_openmp
 from specchat_launcher.spec import KEY_VARIABLE, ServerSpec
+from specchat_launcher.start_times import remember_start
 from specchat_launcher.startup import StartPhase, StartState
 from specchat_launcher.stopping import RecordedProcess
 from specchat_launcher.supervisor import MARK_VARIABLE
@@ -188,6 +190,7 @@ def launch(
         # Whoever has the port could pass for the server in the container.
         require_free(spec.port)
     process, record = _spawn(spec, root, owner, report, port_named=port_named, environ=environ)
+    began = time.monotonic()
     try:
         warnings = until_ready(
             record,
@@ -206,6 +209,7 @@ def launch(
     except BaseException:
         process.stop()
         raise
+    remember_start(root, record.profile, time.monotonic() - began)
     return RunningServer(record, process, notices=spec.notices, warnings=warnings)
 
 
@@ -308,6 +312,7 @@ def _state(spec: ServerSpec, name: str, owner: Owner, log: Path, mark: str) -> d
         "mark": mark,
         "machine": socket.gethostname(),
         "speculation": "" if speculation is None else f"{speculation.method} k={speculation.tokens}",
+        "origin": origin_content(spec.origin),
         "container": None,
         "container_tool": None,
     }

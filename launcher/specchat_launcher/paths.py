@@ -75,6 +75,11 @@ class DataLayout:
         return self.root / "servers"
 
     @property
+    def starts(self) -> Path:
+        """How long the last start of each profile took, one file each."""
+        return self.root / "starts"
+
+    @property
     def locks(self) -> Path:
         """Lock files. They stay when unlocked: deleting one would let two holders in."""
         return self.root / "locks"

@@ -24,7 +24,7 @@ from specchat_launcher.ports import free_port
 from specchat_launcher.profiles import Profile
 from specchat_launcher.progress import Report
 from specchat_launcher.server_python import ServerPython, find_server_python, package_folders
-from specchat_launcher.spec import KEY_VARIABLE, Hook, RunsIn, ServerKind, ServerSpec, Speculation
+from specchat_launcher.spec import KEY_VARIABLE, Hook, Origin, RunsIn, ServerKind, ServerSpec, Speculation
 from specchat_launcher.vllm_options import supported, version_of
 
 VLLM_PLUGINS = ("lora_filesystem_resolver",)
@@ -102,6 +102,7 @@ def plan(
         gpus=profile.gpus,
         expected=profile.expected,
         timeouts=profile.timeouts,
+        origin=_origin(profile, spec, hook=hook),
         notices=(*spec.notices, *_age(profile, spec.engine_version)),
     )
 
@@ -150,6 +151,12 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _origin(profile: Profile, spec: ServerSpec, *, hook: bool) -> Origin:
+    # What the PATH holds may be another one next time.
+    found = str(spec.python) if profile.runs_in is RunsIn.PYTHON and spec.python is not None else ""
+    return Origin(profile.changes, hook, profile.tokens_anew, found)
 
 
 def _require_one_server(profile: Profile) -> None:

@@ -4,7 +4,7 @@ Owns what a profile is, and the making of one from its content. Resolves nothing
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,8 @@ class Profile:
         cannot: Why it cannot be started, as a sentence; empty where it can.
         url: Where it answers, if it cannot be started.
         file: The user's file that it comes from; None for one that ships with specchat.
+        changes: Lines that were laid over the files, as the user gave them.
+        tokens_anew: Proposals for each step that a launch anew gives it, 0 for none; None otherwise.
     """
 
     name: str
@@ -132,6 +134,8 @@ class Profile:
     cannot: str
     url: str
     file: Path | None = None
+    changes: tuple[str, ...] = ()
+    tokens_anew: int | None = None
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -167,7 +171,8 @@ def load_profile(name: str, *, user_folder: Path | None = None, changes: Sequenc
             f"Start them one by one: {', '.join(content['members'])}.",
         )
     content = joined_tables(content, parsed_changes(changes))
-    return _checked(name, content, file.where if not changes else f"{file.where} with --set", file.path)
+    profile = _checked(name, content, file.where if not changes else f"{file.where} with --set", file.path)
+    return replace(profile, changes=tuple(changes))
 
 
 def load_profiles(name: str, *, user_folder: Path | None = None, changes: Sequence[str] = ()) -> tuple[Profile, ...]:

@@ -18,6 +18,8 @@ from specchat_launcher import readiness
 from specchat_launcher.files import read_json
 from specchat_launcher.paths import DataLayout, ensure
 from specchat_launcher.ports import listener_inodes, socket_inodes
+from specchat_launcher.secret_names import is_secret
+from specchat_launcher.spec import Origin
 from specchat_launcher.supervisor import MARK_VARIABLE, ProcessEntry, boot_id, descendants, pid_namespace, process_table
 
 STARTING, READY, STOPPING, ORPHANED = "starting", "ready", "stopping", "orphaned"
@@ -76,6 +78,8 @@ class ServerRecord:
         container_stop: The command that stops its container, if any.
         container_remove: The command that removes it.
         container_inspect: The command that succeeds while it exists.
+        origin: What it was started with beside its profile; None where that is not known, because an older specchat
+            started it or because a secret is among it.
     """
 
     id: str
@@ -101,6 +105,7 @@ class ServerRecord:
     container_stop: tuple[str, ...] = ()
     container_remove: tuple[str, ...] = ()
     container_inspect: tuple[str, ...] = ()
+    origin: Origin | None = None
 
 
 def server_id(profile: str, port: int) -> str:
@@ -253,9 +258,34 @@ def record_from(content: dict[str, Any]) -> ServerRecord | None:
             container_stop=tuple(map(str, content.get("container_stop", ()))),
             container_remove=tuple(map(str, content.get("container_remove", ()))),
             container_inspect=tuple(map(str, content.get("container_inspect", ()))),
+            origin=_origin_from(content.get("origin")),
         )
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def origin_content(origin: Origin | None) -> dict[str, Any] | None:
+    """What a server was started with, as its state file has it; None where a secret is among it, which is not kept."""
+    if origin is None or any(is_secret(change.partition("=")[0]) for change in origin.changes):
+        return None
+    return {
+        "changes": list(origin.changes),
+        "hook": origin.hook,
+        "tokens": origin.tokens,
+        "python": origin.python,
+    }
+
+
+def _origin_from(content: dict[str, Any] | None) -> Origin | None:
+    if content is None:
+        return None
+    tokens = content.get("tokens")
+    return Origin(
+        changes=tuple(map(str, content["changes"])),
+        hook=bool(content["hook"]),
+        tokens=None if tokens is None else int(tokens),
+        python=str(content.get("python", "")),
+    )
 
 
 def _is_ours(pid: int, proc: Path = Path("/proc")) -> bool:

@@ -134,6 +134,24 @@ class ContainerRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What a server was started with beside its profile, so that it can be started once more as it was.
+
+    Attributes:
+        changes: Lines such as "port=8001", as the user gave them.
+        hook: Whether the hook was wanted, where the profile has it.
+        tokens: Proposals for each step that a launch anew was given in place of the profile's, 0 for none; None for a
+            server that is as its profile and the changes say.
+        python: The interpreter that was found for it; "" where the launcher found none or needs to find none.
+    """
+
+    changes: tuple[str, ...] = ()
+    hook: bool = True
+    tokens: int | None = None
+    python: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSpec:
     """One server, ready to be turned into a command.
 
@@ -160,6 +178,7 @@ class ServerSpec:
         timeouts: Name of a phase of its start, and the seconds it may take.
         needs_key: Whether its API asks for the key that `KEY_VARIABLE` of the environment holds.
         program: How its command begins, up to the model; empty for the CPU engine, which has a way of its own.
+        origin: What it was started with beside its profile; None where that is not known.
     """
 
     engine_version: str
@@ -184,3 +203,4 @@ class ServerSpec:
     timeouts: tuple[tuple[str, float], ...] = ()
     needs_key: bool = False
     program: tuple[str, ...] = ()
+    origin: Origin | None = None

@@ -33,10 +33,18 @@ class Launch:
         told: Views as they come, then None, or what went wrong.
         server: That answers; None until then.
         log: Its log; None until it is known.
+        ends_given_up: Was it given up when there was nothing yet that would go on?
     """
 
     def __init__(
-        self, profile: "Profile | None", root: Path, *, owned: bool, record: "ServerRecord | None" = None
+        self,
+        profile: "Profile | None",
+        root: Path,
+        *,
+        owned: bool,
+        record: "ServerRecord | None" = None,
+        instead_of: "ServerRecord | None" = None,
+        held: "RunningServer | None" = None,
     ) -> None:
         """Prepare a start.
 
@@ -45,15 +53,20 @@ class Launch:
             root: The data directory.
             owned: Does the server die with this program?
             record: The server to watch.
+            instead_of: The server in whose place it comes: it is stopped first, and its address is taken.
+            held: The same as this program started it; None where it did not.
         """
         self.profile = profile
         self.root = root
         self.owned = owned
         self.record = record
+        self.instead_of = instead_of
+        self._held = held
         self.told: asyncio.Queue[LaunchView | BaseException | None] = asyncio.Queue()
         self.server: RunningServer | None = None
         self.log: Path | None = None if record is None else record.log
         self._given_up = threading.Event()
+        self.ends_given_up = False
         self._thread: threading.Thread | None = None
         self._phases = _Phases()
         self._began = time.time()
@@ -69,7 +82,9 @@ class Launch:
         return self.profile is not None and self.server is None and (self.owned or self.record is None)
 
     def give_up(self) -> None:
-        """Ask the thread to end."""
+        """Ask the thread to end. What that means for the server is decided by how far it is at the first time."""
+        if not self._given_up.is_set():
+            self.ends_given_up = self.is_ended_by_giving_up
         self._given_up.set()
 
     def join(self, seconds: float) -> None:
@@ -111,7 +126,21 @@ class Launch:
 
     def asked_to_stop(self) -> bool:
         """Does the launcher have to end the start?"""
-        return self._given_up.is_set() and self.is_ended_by_giving_up
+        return self._given_up.is_set() and self.ends_given_up
+
+    def stop_before(self, record: "ServerRecord") -> None:
+        """End the server in whose place this one comes: called in the thread."""
+        from specchat_launcher.stopping import stop
+        from specchat_launcher.waiting import StartStopped
+
+        seconds = time.time() - self._began
+        self._phases.be("stopping", None, seconds)
+        self._tell(LaunchView("stopping", record.id, seconds=seconds, phases=self._phases.lines()))
+        if self._held is not None:
+            self._held.stop()
+        stop(record, self.root)
+        if self._given_up.is_set():
+            raise StartStopped
 
     def prepare(self, progress: "Progress") -> None:
         """The launcher tells of what comes before a server: called in its thread."""
@@ -136,7 +165,7 @@ class Launch:
         """The launcher tells where the start is: called in its thread."""
         if self.record is None:
             self._find_record()
-        if self._given_up.is_set() and not self.is_ended_by_giving_up:
+        if self._given_up.is_set() and not self.ends_given_up:
             from specchat_launcher.launching import LeftRunning
 
             raise LeftRunning
@@ -189,12 +218,19 @@ def launch_in_thread(launch: Launch, loop: asyncio.AbstractEventLoop) -> None:
         from specchat_launcher.registry import Owner
 
         assert launch.profile is not None  # noqa: S101 - who starts has a profile
+        before = launch.instead_of
+        if before is not None:
+            launch.stop_before(before)
+        origin = None if before is None else before.origin
         return launch_profile(
             launch.profile,
             launch.root,
             owner=Owner.APP if launch.owned else Owner.ITSELF,
             report=launch.report,
             preparing=launch.prepare,
+            port=None if before is None else before.port,
+            host=None if before is None else before.host,
+            hook=origin is None or origin.hook,
             stop_asked=launch.asked_to_stop,
         )
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 from specchat.backends.launches import Launch, finding_of, follow_in_thread, launch_in_thread, server_line
 from specchat.backends.log_reading import read_log
@@ -20,6 +21,7 @@ from specchat.session.local_servers import (
     CheckLine,
     Finding,
     GpuLine,
+    LaunchedServer,
     LaunchFailed,
     LaunchView,
     LogPart,
@@ -57,6 +59,8 @@ class LauncherServers:
         self._ports = ports
         self._launches: list[Launch] = []
         """Those that belong to this program: running, or still starting."""
+        self._replaced: dict[str, ServerRecord] = {}
+        """Servers that were stopped to be launched anew: their state files are gone if that does not succeed."""
         self._logs: dict[str, Path] = {}
         """Of every server that was seen, since a log outlives its server."""
 
@@ -85,11 +89,11 @@ class LauncherServers:
     def _servers(self) -> list[ServerLine]:
         from specchat_launcher.found import USUAL_PORTS, answering
         from specchat_launcher.registry import servers
+        from specchat_launcher.relaunching import belongs_here
 
         records = servers(self._root)
-        own = {launch.id for launch in self._launches}
         now = time.time()
-        lines = [server_line(record, now, is_own=record.id in own) for record in records]
+        lines = [server_line(record, now, is_own=belongs_here(record)) for record in records]
         self._logs |= {record.id: record.log for record in records}
         taken = {record.port for record in records}
         ports = [port for port in (self._ports if self._ports is not None else USUAL_PORTS) if port not in taken]
@@ -141,9 +145,63 @@ class LauncherServers:
                 yield view
         finally:
             launch.give_up()
-            await asyncio.to_thread(launch.join, _JOIN_SECONDS if launch.is_ended_by_giving_up else 0.0)
+            await asyncio.to_thread(launch.join, _JOIN_SECONDS if launch.ends_given_up else 0.0)
             if launch.server is None and launch in self._launches:
                 self._launches.remove(launch)
+
+    async def launched(self, url: str) -> LaunchedServer | None:
+        """What is known of the launch of a server that was launched here."""
+        return await _in_thread(lambda: self._launched(url))
+
+    def _launched(self, url: str) -> LaunchedServer | None:
+        from specchat_launcher.registry import Owner, is_alive, recorded
+        from specchat_launcher.relaunching import partner_of, why_not_anew
+        from specchat_launcher.start_times import last_start
+
+        alive = [record for record in recorded(self._root) if is_alive(record.supervisor)]
+        record = next((one for one in alive if _is_at(one.url, url)), None)
+        runs = record is not None
+        record = record or next((one for one in self._replaced.values() if _is_at(one.url, url)), None)
+        if record is None:
+            return None
+        partner = partner_of(record, self._root, user_folder=self._user_profiles) if runs else None
+        return LaunchedServer(
+            record.id,
+            record.url,
+            record.profile,
+            tokens=None if record.origin is None else record.origin.tokens,
+            why_not=why_not_anew(record, user_folder=self._user_profiles) if runs else "",
+            start_seconds=last_start(self._root, record.profile),
+            owned=record.owner is Owner.APP,
+            runs=runs,
+            baseline_url="" if partner is None else partner.url,
+        )
+
+    async def relaunch(self, server: str, tokens: int | None) -> AsyncGenerator[LaunchView, None]:
+        """Stop a server and launch it anew at the same address, with other speculation."""
+        launch = await _in_thread(lambda: self._launch_anew(server, tokens))
+        async with contextlib.aclosing(self._views(launch)) as views:
+            async for view in views:
+                yield view
+        self._replaced.pop(server, None)
+
+    def _launch_anew(self, server: str, tokens: int | None) -> Launch:
+        from specchat_launcher.registry import Owner, find
+        from specchat_launcher.relaunching import profile_anew, why_not_anew
+
+        running = find(self._root, server)
+        record = running or self._replaced.get(server) or self._record(server)
+        if running is not None and (why_not := why_not_anew(record, user_folder=self._user_profiles)):
+            raise ConfigurationError(why_not)
+        profile = profile_anew(record, tokens, user_folder=self._user_profiles)
+        owned = record.owner is Owner.APP
+        held = next((one.server for one in self._launches if one.id == server), None)
+        launch = Launch(profile, self._root, owned=owned, instead_of=record, held=held)
+        self._replaced[server] = record
+        self._launches = [one for one in self._launches if one.id != server]
+        if owned:
+            self._launches.append(launch)
+        return launch
 
     async def follow(self, server: str) -> AsyncGenerator[LaunchView, None]:
         """Watch a start that somebody else began."""
@@ -319,6 +377,17 @@ def _profile_line(profile: "Profile", parts: "Sequence[Profile]") -> ProfileLine
         is_demo=profile.name == DEMO_PROFILE,
         url=profile.url,
     )
+
+
+def _is_at(own: str, url: str) -> bool:
+    """Is the address of a server that was launched here this one? This machine has several names for itself."""
+    one, other = urlsplit(own), urlsplit(url)
+    ours = {one.hostname, "localhost", "127.0.0.1", "::1"}
+    return one.port == other.port and (one.hostname == other.hostname or (other.hostname in ours and _is_here(one)))
+
+
+def _is_here(address: SplitResult) -> bool:
+    return address.hostname in {"localhost", "127.0.0.1", "::1"}
 
 
 def _found_line(server: "FoundServer") -> ServerLine:

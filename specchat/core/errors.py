@@ -11,6 +11,7 @@ SpecchatError
 │   └── FieldRefused          the server does not know a field of the request
 ├── NothingToRepeat           no reply that could be asked again or continued now
 ├── CannotSwitch              speculation cannot be switched so here
+│   └── RelaunchNeeded        it can, if the server is launched anew
 └── StreamBroken              the reply began and did not come to its end
 """
 
@@ -96,6 +97,18 @@ class NothingToRepeat(SpecchatError):
 
 class CannotSwitch(SpecchatError):
     """Speculation cannot be switched as asked: the message says what is possible."""
+
+
+class RelaunchNeeded(CannotSwitch):
+    """Speculation can be switched as asked if the server is launched anew, which is for the user to decide.
+
+    Attributes:
+        limit: Proposals for each step that it would be launched with; 0 for none, None for as it was first launched.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        super().__init__("For this the server has to be launched anew.", "In the chat, /spec does that.")
+        self.limit = limit
 
 
 class StreamBroken(SpecchatError):

@@ -7,6 +7,7 @@ from specchat.core.events import SpeculationReported
 from specchat.core.figures import SpeculationCounts, decode_rate, emitted_per_step
 from specchat.core.reply import Reply
 from specchat.core.speculation import Evidence
+from specchat.core.switching import Way
 
 MEASURED = "measured"
 """Evidence of counts and times that the client took itself: ids that arrived, on its own clock."""
@@ -102,7 +103,7 @@ def cut_at_end(reply: Reply) -> int | None:
 
 
 def _draft_length(reply: Reply) -> int | None:
-    if reply.speculation.limit is not None:
+    if reply.speculation.way is Way.HOOK:
         return reply.draft_length  # the report tells the server's own
     reported = None if reply.reported is None else reply.reported.draft_length
     return reported if reported is not None else reply.draft_length

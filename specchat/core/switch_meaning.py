@@ -48,6 +48,8 @@ def meaning_of(reply: Reply, server: ServerInfo) -> SwitchMeaning | None:
         return None
     if reply.speculation.way is Way.SERVER:
         return SwitchMeaning(f"off: asked of a server without a draft, {server.url}", is_true_baseline=True)
+    if reply.speculation.way is Way.RELAUNCH:
+        return _launched_anew(limit, server)
     proposals = "1 proposal" if limit == 1 else f"{limit} proposals"
     name = "off by the hook" if limit == 0 else f"at most {proposals} a step, by the hook"
     if reply.trace is None or not reply.is_traced:
@@ -73,6 +75,21 @@ def meaning_of(reply: Reply, server: ServerInfo) -> SwitchMeaning | None:
         drafting_skipped=skipped if known else None,
         drafted_for_others=more if known else None,
         graphs=graphs,
+    )
+
+
+def _launched_anew(limit: int, server: ServerInfo) -> SwitchMeaning | None:
+    """A server that was launched anew has no draft at all, or a shorter one, for everybody."""
+    if limit:
+        return None  # the server does what it was launched to do, and nothing was switched for this reply
+    if server.speculates:
+        return SwitchMeaning(
+            f"off by a launch anew: {server.url} speculates all the same", is_true_baseline=False, obeyed=False
+        )
+    return SwitchMeaning(
+        f"off: {server.url} was launched anew without a draft",
+        is_true_baseline=True,
+        obeyed=True if server.speculates is False else None,
     )
 
 

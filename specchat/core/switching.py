@@ -11,6 +11,8 @@ class Way(StrEnum):
     """The server hook, for this request alone: in the same server, with its draft loaded."""
     SERVER = "server"
     """Another server, one without a draft."""
+    RELAUNCH = "relaunch"
+    """The same server, stopped and launched anew with other speculation: for everybody, until it is launched again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +37,7 @@ class Speculation:
     def is_off(self) -> bool:
         """Was speculation switched off?"""
         return self.limit == 0
+
+
+BY_ITSELF = Speculation()
+"""What the server does by itself."""

@@ -9,7 +9,7 @@ from specchat.core.counters import CounterReading
 from specchat.core.errors import NothingToRepeat, SpecchatError, StreamBroken
 from specchat.core.reply import Outcome, Reply
 from specchat.core.server import ServerInfo
-from specchat.core.switching import Speculation, Way
+from specchat.core.switching import BY_ITSELF, Speculation, Way
 from specchat.session.arrivals import Arrivals
 from specchat.session.continuing import continuation_error, continuation_notes
 from specchat.session.counter_checking import checked_by_counters
@@ -23,6 +23,8 @@ class ChatSession:
     Attributes:
         conversation: The turns so far; the last one is the one that grows.
         sampling: Parameters of every request.
+        servers: Who is asked, and what it told: True the speculating one, False the second one if there is one.
+        remarks: What the reader should know of how the servers were chosen, a sentence each.
     """
 
     def __init__(
@@ -34,6 +36,9 @@ class ChatSession:
         baseline: tuple[ChatBackend, ServerInfo] | None = None,
         sampling: Sampling | None = None,
         system: str = "",
+        standing: Speculation = BY_ITSELF,
+        can_relaunch: bool = False,
+        remarks: tuple[str, ...] = (),
         new_key: Callable[[], str] = lambda: uuid4().hex,
     ) -> None:
         """Start with an empty conversation.
@@ -45,29 +50,33 @@ class ChatSession:
             baseline: The server without speculation, connected.
             sampling: Parameters of every request.
             system: System prompt, or "".
+            standing: What the server does by itself: with a limit where it was launched anew with one.
+            can_relaunch: Can somebody launch the server anew with other speculation, and then say `take_server`?
+            remarks: What the reader should know of how the servers were chosen, a sentence each.
             new_key: Makes an unguessable key for the trace of a reply.
         """
-        self._servers = {True: (backend, server)}
+        self.servers = {True: (backend, server)}
         if baseline is not None:
-            self._servers[False] = baseline
+            self.servers[False] = baseline
         self._clock = clock
         self.sampling = sampling or Sampling()
         self.conversation = Conversation(system)
-        self._switchboard = Switchboard(has_second=baseline is not None)
+        self._switchboard = Switchboard(has_second=baseline is not None, can_relaunch=can_relaunch, standing=standing)
+        self.remarks = remarks
         self._new_key = new_key
         self._stop_requested = False
         self._arrivals: Arrivals | None = None
         self._busy = False
 
     @property
-    def has_baseline(self) -> bool:
-        """Is there a second server, one without speculation?"""
-        return False in self._servers
+    def speculating_server(self) -> ServerInfo:
+        """The server that is no second one, whether it is asked next or not."""
+        return self.servers[True][1]
 
     @property
     def server(self) -> ServerInfo:
         """The server that the next prompt goes to."""
-        return self._servers[self.speculation.way is not Way.SERVER][1]
+        return self.servers[self.speculation.way is not Way.SERVER][1]
 
     @property
     def speculation(self) -> Speculation:
@@ -81,7 +90,7 @@ class ChatSession:
 
     def ways(self) -> tuple[Way, ...]:
         """The ways to switch speculation, the one that is taken first; () where it cannot be switched."""
-        return self._switchboard.ways(self._servers[True][1])
+        return self._switchboard.ways(self.servers[True][1])
 
     def set_speculation(self, limit: int | None, way: Way | None = None) -> Speculation:
         """Switch speculation for the prompts to come; a reply that runs stays as it is.
@@ -95,20 +104,48 @@ class ChatSession:
             What was chosen. A limit that the server's own k does not exceed is no limit.
 
         Raises:
+            RelaunchNeeded: If the server has to be launched anew for it.
             CannotSwitch: If there is no way, with a sentence that says what is possible. Nothing changes then.
         """
-        return self._switchboard.choose(limit, self._servers[True][1], way)
+        return self._switchboard.choose(limit, self.servers[True][1], way)
+
+    @property
+    def toggled(self) -> int | None:
+        """The limit that a key chooses which only turns speculation off and on again."""
+        return self._switchboard.toggled
 
     def switch(self) -> bool:
-        """Turn speculation off if there is any, else on; returns whether there is any now. No-op without a way."""
+        """Turn speculation off if there is any, else on; returns whether there is any now. No-op without a way.
+
+        Raises:
+            RelaunchNeeded: If the server has to be launched anew for it.
+        """
         if self.ways():
             self.set_speculation(0 if self.speculating else None)
         return self.speculating
 
+    def take_server(
+        self, backend: ChatBackend, server: ServerInfo, standing: Speculation, *, can_relaunch: bool = True
+    ) -> None:
+        """Go on with another server in the place of the speculating one; the conversation goes to it whole.
+
+        Args:
+            backend: The server, connected. Whoever made the one before closes it.
+            server: What `backend.connect()` told.
+            standing: What it does by itself: with a limit where it was launched anew with one.
+            can_relaunch: Can it be launched anew again?
+
+        Raises:
+            NothingToRepeat: If a reply is running: it belongs to the server that there is.
+        """
+        self._refuse_while_busy()
+        self.servers[True] = (backend, server)
+        self._switchboard.stand(standing, can_relaunch=can_relaunch)
+
     async def read_counters(self, *, speculating: bool) -> CounterReading | None:
         """The counters of the server that replies so; None where there are none, or no such server. Never raises."""
-        second = not speculating and self.speculation.way is not Way.HOOK
-        backend = self._servers.get(not second)
+        second = not speculating and self.speculation.way not in {Way.HOOK, Way.RELAUNCH}
+        backend = self.servers.get(not second)
         return None if backend is None else await backend[0].read_counters()
 
     @property
@@ -180,23 +217,16 @@ class ChatSession:
         answer = self._last_answer()
         if not answer:
             raise NothingToRepeat("There is no reply to continue yet.", "Ask something first.")
-        replies = [turn.reply for turn in answer]
-        if any(reply.tool_calls for reply in replies):
-            raise NothingToRepeat("A reply that calls a tool cannot be continued.", "Ask again with /regenerate.")
-        if not any(reply.text.strip() for reply in replies):
-            thought = any(reply.reasoning for reply in replies)
-            raise NothingToRepeat(
-                "The reply ended while it was thinking, and thinking cannot be continued."
-                if thought
-                else "The last reply has no text to continue.",
-                "Give it more room with /max, then /regenerate." if thought else "Ask again with /regenerate.",
-            )
+        _require_text([turn.reply for turn in answer])
         return self._replied("", idle_limit_seconds, continues=True)
 
     def _last_answer(self) -> list[Turn]:
+        self._refuse_while_busy()
+        return self.conversation.last_answer()
+
+    def _refuse_while_busy(self) -> None:
         if self._busy:
             raise NothingToRepeat("A reply is running.", "Stop it with Esc first; what came stays.")
-        return self.conversation.last_answer()
 
     def _replied(
         self, prompt: str, idle_limit: float | None, *, replaces: int | None = None, continues: bool = False
@@ -209,7 +239,7 @@ class ChatSession:
     ) -> AsyncGenerator[int, None]:
         speculation = self.speculation  # what the user switches meanwhile is for the next prompt
         side = speculation.way is not Way.SERVER
-        backend, server = self._servers[side]
+        backend, server = self.servers[side]
         if replaces is not None:
             self.conversation.replace_from(replaces)
         messages = [Message(role, content) for role, content in self.conversation.history()]
@@ -223,7 +253,7 @@ class ChatSession:
             trace_key=self._new_key() if traces else None,
             limit=speculation.limit if speculation.way is Way.HOOK else None,
         )
-        reply = self._new_reply(server, speculation)
+        reply = _new_reply(server, speculation, self._clock(), can_switch=bool(self.ways()))
         self.conversation.turns.append(Turn(prompt, reply, server, self.sampling.given(), continues=continues))
         self._busy = True
         arrivals = Arrivals(backend, request)
@@ -238,7 +268,7 @@ class ChatSession:
                     yield changed
             checked = reply.apply_check(await checked_by_counters(backend, before, reply, self._clock))
             if reply.reported is not None and speculation.limit is None:
-                self._servers[side] = (backend, server.with_draft_length(reply.reported.draft_length))
+                self.servers[side] = (backend, server.with_draft_length(reply.reported.draft_length))
             if continues:
                 reply.notes += continuation_notes(messages[-1].content, reply.text, server)
             yield 0 if checked is None else checked
@@ -247,19 +277,6 @@ class ChatSession:
             await arrivals.close()
             if reply.is_running:  # whoever asked went away before the request was sent
                 reply.end(Outcome.STOPPED, None)
-
-    def _new_reply(self, server: ServerInfo, speculation: Speculation) -> Reply:
-        limit, k = speculation.limit, server.draft_length
-        limited = limit is not None and speculation.way is Way.HOOK
-        return Reply(
-            self._clock(),
-            draft_length=limit if limited else k,
-            pieces_expected=True,
-            # What lies between off and on is no side of a comparison.
-            speculating={None: True, 0: False}.get(limit) if self.ways() else None,
-            speculation=speculation,
-            model=server.model,
-        )
 
     async def _grow(
         self, arrivals: Arrivals, request: ChatRequest, reply: Reply, idle_limit: float | None
@@ -281,7 +298,8 @@ class ChatSession:
                 arrivals.fetch_pieces(reply)
                 if changed is not None:
                     yield changed
-            outcome, error = self._outcome(reply, continuation_error(error) if request.continues else error)
+            error = continuation_error(error) if request.continues else error
+            outcome, error = _outcome_of(reply, error, was_stopped=self._stop_requested)
             async for event in arrivals.rest(reply, broke=outcome is not Outcome.FINISHED):
                 reply.add(event)
         finally:
@@ -290,11 +308,42 @@ class ChatSession:
             ended = reply.end(outcome, error)
         yield ended
 
-    def _outcome(self, reply: Reply, error: SpecchatError | None) -> tuple[Outcome, SpecchatError | None]:
-        if error is None and (reply.finish_reason is not None or reply.done_seen):
-            return Outcome.FINISHED, None
-        if self._stop_requested:
-            return Outcome.STOPPED, None
-        return Outcome.FAILED, error or StreamBroken(
-            "The stream ended before the reply did.", "What came is kept; ask again, or look at the server's log."
+
+def _require_text(replies: list[Reply]) -> None:
+    """Refuse to continue an answer that has no text to go on from."""
+    if any(reply.tool_calls for reply in replies):
+        raise NothingToRepeat("A reply that calls a tool cannot be continued.", "Ask again with /regenerate.")
+    if not any(reply.text.strip() for reply in replies):
+        thought = any(reply.reasoning for reply in replies)
+        raise NothingToRepeat(
+            "The reply ended while it was thinking, and thinking cannot be continued."
+            if thought
+            else "The last reply has no text to continue.",
+            "Give it more room with /max, then /regenerate." if thought else "Ask again with /regenerate.",
         )
+
+
+def _new_reply(server: ServerInfo, speculation: Speculation, now: float, *, can_switch: bool) -> Reply:
+    limit, k = speculation.limit, server.draft_length
+    limited = limit is not None and speculation.way is not Way.SERVER
+    return Reply(
+        now,
+        draft_length=limit if limited else k,
+        pieces_expected=True,
+        # What lies between off and on is no side of a comparison.
+        speculating={None: True, 0: False}.get(limit) if can_switch else None,
+        speculation=speculation,
+        model=server.model,
+    )
+
+
+def _outcome_of(
+    reply: Reply, error: SpecchatError | None, *, was_stopped: bool
+) -> tuple[Outcome, SpecchatError | None]:
+    if error is None and (reply.finish_reason is not None or reply.done_seen):
+        return Outcome.FINISHED, None
+    if was_stopped:
+        return Outcome.STOPPED, None
+    return Outcome.FAILED, error or StreamBroken(
+        "The stream ended before the reply did.", "What came is kept; ask again, or look at the server's log."
+    )

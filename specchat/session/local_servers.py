@@ -59,6 +59,27 @@ class ServerLine:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchedServer:
+    """A server that specchat launched on this machine, as far as it can be launched anew."""
+
+    id: str
+    url: str
+    profile: str
+    tokens: int | None = None
+    """Proposals for each step that it was launched anew with, 0 for none; None where it is as it was first launched."""
+    why_not: str = ""
+    """Why it cannot be launched anew, a sentence; "" where it can."""
+    start_seconds: float | None = None
+    """That the last start of its profile took here; None where that is not known."""
+    owned: bool = False
+    """Does it die with this program?"""
+    runs: bool = True
+    """False where a launch anew stopped it and did not come to its end."""
+    baseline_url: str = ""
+    """Of the server without speculation that forms a pair with it and is ready; "" for none."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckLine:
     """One thing that was looked at before a launch."""
 
@@ -204,6 +225,29 @@ class LocalServers(Protocol):
 
     def follow(self, server: str) -> AsyncGenerator[LaunchView, None]:
         """Watch a start that somebody else began, by the server's id. Closing the generator stops only the watching.
+
+        Raises:
+            LaunchFailed: If it ends before it is ready.
+        """
+        ...
+
+    async def launched(self, url: str) -> LaunchedServer | None:
+        """What is known of the launch of a server; None where specchat did not launch it on this machine.
+
+        Args:
+            url: Its address.
+        """
+        ...
+
+    def relaunch(self, server: str, tokens: int | None) -> AsyncGenerator[LaunchView, None]:
+        """Stop a server and launch it anew: the same but for its speculation, at the same address.
+
+        Ends when it is ready, and then the last view has its url. Closing the generator before does as with `launch`.
+        Where it fails the server is gone, and this can be called again, with other or the earlier speculation.
+
+        Args:
+            server: Its id.
+            tokens: Proposals for each step; 0 for none, None for as it was first launched.
 
         Raises:
             LaunchFailed: If it ends before it is ready.

@@ -30,6 +30,8 @@ class Surroundings:
     demo, which has its own settings. Raises SpecchatError."""
     keep_only: Callable[["ChatSession"], Awaitable[None]]
     """Closes every other session."""
+    renew: Callable[["ChatSession"], Awaitable[None]]
+    """Lets a session go on with its server, which was launched anew. Raises SpecchatError."""
     saved: SavedServer | None = None
     """The server that was talked to last."""
     demo_prompt: str = ""

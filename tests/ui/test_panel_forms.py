@@ -30,7 +30,7 @@ FULL = PanelsView(
     PositionsView((0.8, 0.6, 0.5), 3),
     YieldsView((20, 20, 10, 50), 3),
     ReplyView(62.0, 14.0, 104, "reported", 312, 201, 2, 0.98, AGREES, Verdict.AGREES),
-    ComparisonView(163.0, 60.0, 1, 1, possible=True),
+    ComparisonView(163.0, 60.0, 1, 1, Way.SERVER, possible=True),
     ServerView(ServerLoad(3, 1, 0.12, 412.5), tells=True),
 )
 WIDE = PanelsView(

@@ -79,8 +79,8 @@ def test_a_server_without_speculation_is_not_blamed() -> None:
 def test_on_and_off_are_compared_over_replies_that_are_long_enough() -> None:
     on = finished(reply_in_chunks(1, *[4] * 10, speculating=True))
     short = finished(reply_in_chunks(1, 1, 1, speculating=True, seconds=9.0))
-    off = finished(reply_in_chunks(1, *[1] * 20, k=0, speculating=False))
-    broken = reply_in_chunks(1, *[1] * 20, k=0, speculating=False, seconds=9.0)
+    off = finished(reply_in_chunks(1, *[1] * 40, k=0, speculating=False))
+    broken = reply_in_chunks(1, *[1] * 40, k=0, speculating=False, seconds=9.0)
     broken.end(Outcome.FAILED)
     turns = [Turn("?", reply, server_info()) for reply in (on, short, off, broken)]
     view = comparison_of(turns, possible=True)
@@ -95,18 +95,35 @@ def switched(reply: Reply, limit: int, way: Way) -> Reply:
     return reply
 
 
-def test_off_by_the_hook_counts_only_where_no_second_server_was_asked() -> None:
+def test_the_comparison_is_of_the_way_that_was_used_last_and_names_it() -> None:
     on = finished(reply_in_chunks(1, *[4] * 10, speculating=True))
-    hooked = switched(finished(reply_in_chunks(1, *[1] * 20, k=0, seconds=0.2)), 0, Way.HOOK)
-    limited = switched(finished(reply_in_chunks(1, *[2] * 20, k=1, seconds=0.2)), 1, Way.HOOK)
-    second = switched(finished(reply_in_chunks(1, *[1] * 20, k=0)), 0, Way.SERVER)
-    turns = [Turn("?", reply, server_info()) for reply in (on, hooked, limited, second)]
-    without, both = comparison_of(turns[:3], possible=True), comparison_of(turns, possible=True)
+    hooked = switched(finished(reply_in_chunks(1, *[1] * 40, k=0, seconds=0.2)), 0, Way.HOOK)
+    limited = switched(finished(reply_in_chunks(1, *[2] * 40, k=1, seconds=0.2)), 1, Way.HOOK)
+    second = switched(finished(reply_in_chunks(1, *[1] * 40, k=0)), 0, Way.SERVER)
+    anew = switched(finished(reply_in_chunks(1, *[1] * 40, k=0, seconds=0.05)), 0, Way.RELAUNCH)
+    turns = [Turn("?", reply, server_info()) for reply in (on, hooked, limited, second, anew)]
+    views = [comparison_of(turns[:end], possible=True) for end in (3, 4, 5)]
 
-    assert [without.off, both.off] == pytest.approx([5.0, 10.0])
-    assert [(view.off_replies, view.off_way) for view in (without, both)] == [(1, Way.HOOK), (1, Way.SERVER)]
-    assert "same server" in "".join(line.text for line in comparison_forms(without)[1])
-    assert "same server" not in "".join(line.text for line in comparison_forms(both)[1])
+    assert [view.off for view in views] == pytest.approx([5.0, 10.0, 20.0])
+    assert [(view.off_replies, view.off_way) for view in views] == [(1, way) for way in Way]
+    for view, long, rows, short in zip(
+        views,
+        ("off by the hook", "2nd server", "off by relaunch"),
+        ("same server", "2nd server", "relaunch"),
+        ("hook", "2nd", "anew"),
+        strict=True,
+    ):
+        texts = ["".join(line.text for line in form) for form in comparison_forms(view)]
+        assert [word in text for word, text in zip((long, rows, short), texts, strict=False)] == [True] * 3, texts
+        assert "this chat" in texts[0]
+
+
+def test_what_is_missing_for_the_comparison_stands_in_the_place_of_a_figure() -> None:
+    on = finished(reply_in_chunks(1, *[4] * 10, speculating=True))
+    view = comparison_of([Turn("?", on, server_info())], possible=True)
+
+    assert view.ratio is None
+    assert "\N{EM DASH} needs a reply off" in "".join(line.text for line in comparison_forms(view)[0])
 
 
 def test_a_reply_that_was_drafted_in_spite_of_the_switch_is_no_measure_of_off() -> None:

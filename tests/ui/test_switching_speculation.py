@@ -8,7 +8,7 @@ from proposing import SHORT, Drafted, proposing
 from specchat.core.server import Hook
 from specchat.core.switching import Speculation, Way
 
-OFF = (Drafted((), "Yes"), *(Drafted((), f" word{n}") for n in range(20)))
+OFF = (Drafted((), "Yes"), *(Drafted((), f" word{n}") for n in range(40)))
 
 
 async def command(chat: Chat, text: str) -> None:
@@ -128,7 +128,7 @@ async def test_each_message_says_how_it_was_made_and_what_off_meant() -> None:
 
         assert document.turns[0].heading.facts.startswith("● on · 13 tokens")
         assert "traced" in document.turns[0].heading.facts
-        assert document.turns[1].heading.facts.startswith("○ off · hook · 21 tokens")
+        assert document.turns[1].heading.facts.startswith("○ off · hook · 41 tokens")
         assert "off by the hook: nothing was proposed" in chat.whole
         await chat.pilot.press("f7")
         await chat.pilot.pause()
@@ -143,7 +143,7 @@ async def test_the_comparison_says_when_off_was_in_the_same_server() -> None:
         await chat.ask("Again")
         comparison = chat.screen.panels.view.comparison
         assert (comparison.on_replies, comparison.off_replies, comparison.off_way) == (1, 1, Way.HOOK)
-        assert "off in this server" in chat.line("panel-comparison")
+        assert "off by the hook" in chat.line("panel-comparison")
         await command(chat, "/spec k=1")
         await chat.ask("And again")
 

@@ -3,13 +3,14 @@
 import re
 from typing import TYPE_CHECKING
 
-from specchat.core.errors import SpecchatError
+from specchat.core.errors import RelaunchNeeded, SpecchatError
 from specchat.core.switching import Speculation, Way
 from specchat.ui.commands.command import Command
 from specchat.ui.commands.tokens import go_to
 from specchat.ui.cursor import Spot
 from specchat.ui.panels.step_rows import token_of
 from specchat.ui.proposals import Proposals, bracketed
+from specchat.ui.relaunching import relaunch
 from specchat.ui.screens.draft_errors import DraftErrorsScreen
 from specchat.ui.screens.steps import StepsScreen
 
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from specchat.ui.screens.chat import ChatScreen
 
 _LIMIT = re.compile(r"(?:k=)?(\d{1,3})")
-_WAYS = {"hook": Way.HOOK, "server": Way.SERVER}
+_WAYS = {str(way): way for way in Way}
 _SWITCHED = {
     Way.HOOK: "by the server's hook, for each message",
     Way.SERVER: "by asking the second server, which has no draft",
+    Way.RELAUNCH: "by launching the server anew",
 }
 _SHOWN = {
     Proposals.HIDDEN: "Rejected proposals are hidden.",
@@ -40,7 +42,7 @@ def switch(chat: "ChatScreen", _: str) -> None:
     Raises:
         SpecchatError: If there is no way to switch it, with a sentence that says what is possible.
     """
-    _set(chat, 0 if chat.session.speculation.limit is None else None)
+    _set(chat, chat.session.toggled)
 
 
 def spec(chat: "ChatScreen", argument: str) -> None:
@@ -60,14 +62,28 @@ def spec(chat: "ChatScreen", argument: str) -> None:
     else:
         raise SpecchatError(
             "/spec takes on, off or k=N, and by which way.",
-            "For example: /spec k=1 for at most one proposal a step, /spec off server for the second server.",
+            "For example: /spec k=1 for at most one proposal a step, /spec off server for the second server, /spec off"
+            " relaunch for the same one launched anew.",
         )
 
 
 def _set(chat: "ChatScreen", limit: int | None, way: Way | None = None) -> None:
-    chosen = chat.session.set_speculation(limit, way)
+    if way is Way.RELAUNCH and chat.app.chooser is not None:
+        # Why it cannot be where it cannot is the launcher's to say.
+        relaunch(chat, limit, _tell_how_it_is)
+        return
+    try:
+        chosen = chat.session.set_speculation(limit, way)
+    except RelaunchNeeded as needed:
+        relaunch(chat, needed.limit, _tell_how_it_is)
+        return
+    _tell_how_it_is(chat, chosen)
+
+
+def _tell_how_it_is(chat: "ChatScreen", chosen: Speculation) -> None:
     chat.show_server_changed()
-    chat.tell(f"{_in_words(chosen)}, from the next prompt on.")
+    when = "" if chosen.way is Way.RELAUNCH else ", from the next prompt on"
+    chat.tell(f"{_in_words(chosen)}{when}.")
 
 
 def how_it_stands(session: "ChatSession") -> str:
@@ -88,7 +104,12 @@ def _in_words(speculation: Speculation) -> str:
     limit = speculation.limit
     if limit is None:
         return "Speculation is on"
-    by = {Way.HOOK: " by the hook", Way.SERVER: ": the second server is asked", None: ""}[speculation.way]
+    by = {
+        Way.HOOK: " by the hook",
+        Way.SERVER: ": the second server is asked",
+        Way.RELAUNCH: ": the server was launched anew",
+        None: "",
+    }[speculation.way]
     if limit == 0:
         return f"Speculation is off{by}"
     return f"At most {limit} proposal{'s' if limit > 1 else ''} a step{by}"
@@ -175,7 +196,7 @@ COMMANDS = (
     ),
     Command(
         "spec", "speculation on, off or at most N proposals a step; alone: how it stands", "Speculation", spec,
-        argument="on|off|k=N [hook|server]",
+        argument="on|off|k=N [hook|server|relaunch]",
     ),
     Command(
         "proposals", "rejected proposals in the text: hidden, counted or struck through", "Speculation", proposals,

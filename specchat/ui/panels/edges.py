@@ -14,7 +14,7 @@ _BEFORE_HINTS = 2
 """Figures that matter more than what a key does: the acceptance length and the rate."""
 
 
-WAYS = {Way.HOOK: "hook", Way.SERVER: "2nd server"}
+WAYS = {Way.HOOK: "hook", Way.SERVER: "2nd server", Way.RELAUNCH: "relaunch"}
 """In a word, how speculation was switched."""
 
 
@@ -22,7 +22,8 @@ def made_by(speculation: Speculation) -> str:
     """How a reply is made that has other speculation than the server's own; "" for one that has that."""
     if speculation.limit is None:
         return ""
-    what = "○ off" if speculation.is_off else f"● k ≤ {speculation.limit}"
+    exactly = "=" if speculation.way is Way.RELAUNCH else "≤"
+    what = "○ off" if speculation.is_off else f"● k {exactly} {speculation.limit}"
     return what if speculation.way is None else f"{what}{BETWEEN}{WAYS[speculation.way]}"
 
 
@@ -43,7 +44,7 @@ def head(server: ServerInfo, speculation: Speculation, *, can_switch: bool) -> E
         about.append(f"vLLM {one_line(server.version, 30)}")
     left: list[Run] = [(" specchat ", "strong accent"), (f" {about[0]}", "")]
     left += [(f" · {part}", "dim") for part in about[1:]]
-    on = True if can_switch else server.speculates
+    on = True if can_switch and server.speculates is not False else server.speculates
     mark = {True: ("● on", "strong good"), False: ("○ off", "strong"), None: ("? unknown", "dim")}[on]
     if speculation.limit is not None:
         mark = (made_by(speculation), "strong" if speculation.is_off else "strong good")

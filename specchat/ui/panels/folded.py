@@ -1,8 +1,8 @@
 """The figures in one line, for a screen without panels. The most important come first, since the last give way."""
 
 from specchat.core.counters import Verdict
-from specchat.core.switching import Way
 from specchat.ui.panels.drawing import NONE, TIMES, Run, number, percent
+from specchat.ui.panels.edges import WAYS
 from specchat.ui.panels.gpu_rows import gpu_figures
 from specchat.ui.panels.model import ComparisonView, PanelsView, ReplyView, ServerView
 
@@ -35,8 +35,8 @@ def _comparison(view: ComparisonView) -> list[Run]:
         return []
     if view.ratio is None:
         return [(f"on/off {NONE}", "dim")]
-    where = " in one server" if view.off_way is Way.HOOK else ""
-    return [(f"on/off{where} {view.ratio:.2f} {TIMES}", "good" if view.ratio >= 1 else "bad")]
+    kind = "" if view.off_way is None else f" ({WAYS[view.off_way]})"
+    return [(f"on/off {view.ratio:.2f} {TIMES}{kind}", "good" if view.ratio >= 1 else "bad")]
 
 
 def _reply(view: ReplyView) -> list[Run]:

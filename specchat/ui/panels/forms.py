@@ -141,9 +141,9 @@ def comparison_forms(view: ComparisonView) -> Sequence[Form]:
         return (line(("no way to switch it here:", "dim")), line(("/spec off says what helps", "dim"))), ()
     look = "dim" if view.ratio is None else "good" if view.ratio >= 1 else "bad"
     ratio = NONE if view.ratio is None else f"{view.ratio:.2f} {TIMES}"
-    is_hooked = view.off_way is Way.HOOK
-    about = " needs a reply of each" if view.ratio is None else " in tokens per second"
-    kind = (line(("off in this server, where", "dim")), line(("the draft stays loaded", "dim"))) if is_hooked else ()
+    about = f" {view.missing or 'needs a reply of each'}" if view.ratio is None else " in tokens per second"
+    way = view.off_way if view.ratio is not None else None
+    kind = tuple(line((words, "dim")) for words in _KINDS[way])
     on, off = (number(value, 1, 6) for value in (view.on, view.off))
     short_on, short_off = (number(value, 1, 5) for value in (view.on, view.off))
     top = max(view.on or 0.0, view.off or 0.0) or 1.0
@@ -153,15 +153,32 @@ def comparison_forms(view: ComparisonView) -> Sequence[Form]:
         line((ratio, f"strong {look}"), (about, "dim")),
         *kind,
     )
+    by, briefly = _BY[way]
     rows = (
         line(("● on  ", "dim"), (on, ""), (" t/s", "dim"), (ratio.rjust(WIDTH - 16), f"strong {look}")),
-        line(("○ off ", "dim"), (off, ""), (" t/s", "dim"), (" same server" if is_hooked else "", "dim")),
+        line(("○ off ", "dim"), (off, ""), (" t/s", "dim"), (by.rjust(WIDTH - 16) if by else "", "dim")),
     )
     one = line(
         ("● ", "dim"), (short_on, ""), ("  ○ ", "dim"), (short_off, ""),
-        (f"{ratio}{' hook' if is_hooked else ''}".rjust(WIDTH - 16), f"strong {look}"),
+        (f"{ratio}{briefly}".rjust(WIDTH - 16), f"strong {look}"),
     )  # fmt: skip
     return bars, rows, (one,), ()
+
+
+_KINDS: dict[Way | None, tuple[str, ...]] = {
+    None: (),
+    Way.HOOK: ("this chat · off by the hook:", "the draft stays loaded"),
+    Way.SERVER: ("this chat · off: 2nd server",),
+    Way.RELAUNCH: ("this chat · off by relaunch",),
+}
+"""What the comparison is one of, where there is room to say it."""
+_BY: dict[Way | None, tuple[str, str]] = {
+    None: ("", ""),
+    Way.HOOK: ("same server", " hook"),
+    Way.SERVER: ("2nd server", " 2nd"),
+    Way.RELAUNCH: ("relaunch", " anew"),
+}
+"""The same in a word or two, and in one."""
 
 
 def server_forms(view: ServerView) -> Sequence[Form]:

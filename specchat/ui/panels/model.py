@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from specchat.core.conversation import Turn
 from specchat.core.counters import CounterCheck, Verdict
-from specchat.core.reply import Outcome, Reply
+from specchat.core.on_off import decode_span, on_off
+from specchat.core.reply import Reply
 from specchat.core.reply_figures import ReplyFigures, tokens_per_step
 from specchat.core.speculation import Evidence
 from specchat.core.switching import Way
@@ -21,8 +22,6 @@ TREND_BARS = 28
 """The most bars of a trend, which spans the whole reply."""
 _STEPS_PER_BAR = 4
 """The fewest; twice as many as often as the bars would become too many."""
-COMPARABLE_TOKENS = 16
-"""Shorter replies say little about speed, and are left out of the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +93,20 @@ class ReplyView:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """The same conversation with speculation and without."""
+    """Replies of this chat with speculation and without; see `core.on_off`."""
 
     on: float | None = None
-    """Tokens per second, pooled over replies of at least COMPARABLE_TOKENS tokens."""
+    """Tokens per second, pooled over the replies that can be compared."""
     off: float | None = None
     on_replies: int = 0
     off_replies: int = 0
     off_way: Way | None = None
-    """How those were made: by the hook, in the same server, where the draft stays loaded; or by a second server."""
+    """How those were made: by the hook, in the same server, where the draft stays loaded; by a second server; or by the
+    same one, launched anew."""
     possible: bool = False
     """Is there a way to switch speculation?"""
+    missing: str = ""
+    """What is missing for the ratio, in a few words."""
 
     @property
     def ratio(self) -> float | None:
@@ -165,7 +167,7 @@ def panels_of(
         )
     reply = turns[-1].reply
     # Of a reply with a limit of its own the server reports the k that it has without.
-    own = reply.reported is None or reply.speculation.limit is not None
+    own = reply.reported is None or reply.speculation.way is Way.HOOK
     k = reply.draft_length if own or reply.reported is None else reply.reported.draft_length
     return PanelsView(
         acceptance=_acceptance(reply, figures, k),
@@ -183,31 +185,16 @@ def panels_of(
 
 
 def comparison_of(turns: Sequence[Turn], *, possible: bool) -> ComparisonView:
-    """Speeds with and without speculation, over the replies that say something about them.
+    """Speeds with and without speculation, over the replies that can be compared.
 
-    A reply with a limit that is not off is on neither side, nor is one that was to be off and was not. Where there are
-    replies from a second server, which has no draft, those that were off by the hook are left out: they are no measure
-    of a server without speculation.
+    Args:
+        turns: The conversation.
+        possible: Is there a way to switch speculation?
     """
-    on, on_replies = _pooled([turn.reply for turn in turns if turn.reply.speculating is True])
-    offs = [turn.reply for turn in turns if turn.reply.speculating is False and not _drafted_all_the_same(turn.reply)]
-    for way in (Way.SERVER, None, Way.HOOK):
-        off, off_replies = _pooled([reply for reply in offs if reply.speculation.way is way])
-        if off_replies:
-            return ComparisonView(on, off, on_replies, off_replies, way, possible)
-    return ComparisonView(on, None, on_replies, possible=possible)
-
-
-def _drafted_all_the_same(reply: Reply) -> bool:
-    """Does its trace show proposals in spite of the switch?"""
-    return reply.is_traced and reply.tally.steps > 0
-
-
-def _pooled(replies: Sequence[Reply]) -> tuple[float | None, int]:
-    """(tokens per second, replies) of those that say something about speed."""
-    usable = [span for reply in replies if (span := _decode_span(reply)) is not None]
-    seconds = sum(span[1] for span in usable)
-    return sum(span[0] for span in usable) / seconds if seconds > 0 else None, len(usable)
+    both = on_off(turns)
+    return ComparisonView(
+        both.on, both.off, both.on_replies, both.off_replies, both.way, possible=possible, missing=both.missing
+    )
 
 
 def facts_of(reply: Reply, figures: ReplyFigures) -> str:
@@ -270,7 +257,7 @@ def _why_none(reply: Reply, k: int | None) -> str:
 
 
 def _counts(reply: Reply, figures: ReplyFigures) -> ReplyView:
-    span = _decode_span(reply, shortest=2)
+    span = decode_span(reply, least=1)
     first = figures.time_to_first_token_s
     steps = len(reply.steps) if figures.steps is not None or reply.draft_length == 0 else 0
     check = reply.check
@@ -295,16 +282,6 @@ def _counts(reply: Reply, figures: ReplyFigures) -> ReplyView:
 def _check_sentence(check: CounterCheck, cut: int | None) -> str:
     # How many were accepted past the end has a line of its own.
     return check.sentence.partition(",")[0] if check.verdict is Verdict.AGREES and cut else check.sentence
-
-
-def _decode_span(reply: Reply, shortest: int = COMPARABLE_TOKENS) -> tuple[int, float] | None:
-    """(tokens after the first, seconds they took) of a reply that came well, else None."""
-    tokens, clock = reply.output_tokens, reply.clock
-    if tokens is None or tokens < shortest or reply.outcome is Outcome.FAILED:
-        return None
-    if clock.first_at is None or clock.last_at is None or clock.last_at <= clock.first_at:
-        return None
-    return tokens - 1, clock.last_at - clock.first_at
 
 
 def _counted(number: int, noun: str) -> str:

@@ -60,6 +60,7 @@ class ChatScreen(Screen[None]):
         asker: Asks it.
         dashboard: Shows its figures.
         export_directory: Where exports go.
+        clock: The session's.
     """
 
     AUTO_FOCUS = "#prompt"
@@ -99,7 +100,7 @@ class ChatScreen(Screen[None]):
         self.dashboard = Dashboard(self, session, clock)
         self.export_directory = export_directory
         self._styles = token_styles(theme)
-        self._clock = clock
+        self.clock = clock
         self._opening_prompt = opening_prompt
         self._quits_until = -1.0
 
@@ -180,7 +181,7 @@ class ChatScreen(Screen[None]):
     def _show_growth(self, event: ReplyGrew) -> None:
         self.dashboard.grow(event.first)
         if not self.transcript.document.turns:
-            self.transcript.set_intro(self.session.server.gaps)
+            self.transcript.set_intro((*self.session.remarks, *self.session.server.gaps))
         self.transcript.show_turns(self.session.conversation.turns, event.first)
 
     @on(AskingEnded)
@@ -203,7 +204,7 @@ class ChatScreen(Screen[None]):
 
     def _show_intro(self) -> None:
         """Above an empty transcript: what it will show, and what this server cannot tell."""
-        self.transcript.set_intro((WELCOME, *self.session.server.gaps))
+        self.transcript.set_intro((WELCOME, *self.session.remarks, *self.session.server.gaps))
 
     def show_server_changed(self) -> None:
         """Another server is asked from now on."""
@@ -286,10 +287,10 @@ class ChatScreen(Screen[None]):
         selected = self.prompt.selected_text or self.get_selected_text()
         if selected:
             self.tell(self.app.copy(selected))
-        elif self._clock() < self._quits_until:
+        elif self.clock() < self._quits_until:
             self.leave()
         else:
-            self._quits_until = self._clock() + QUIT_SECONDS
+            self._quits_until = self.clock() + QUIT_SECONDS
             self.asker.stop()
             self.tell("Press Ctrl+C again to quit.")
 

@@ -115,8 +115,12 @@ class LaunchScreen(Screen[None]):
         yield KeyFooter(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        """Look whether a launch can work, or watch the one that runs."""
+        """Begin."""
         self._timer = self.set_timer(ASK_SECONDS, self._ask_command, pause=True)
+        self.open()
+
+    def open(self) -> None:
+        """Look whether a launch can work, or watch the one that runs."""
         if self._page.follows is not None:
             self._begin(self._around.local.follow(self._page.follows.id))
         else:
@@ -283,6 +287,10 @@ class LaunchScreen(Screen[None]):
                 self.say(str(error), "bad")
                 return
         self.workers.cancel_group(self, "launching")
+        self.show_stopped()
+
+    def show_stopped(self) -> None:
+        """The start was stopped."""
         self._enter(Stage.SETUP)
         self.say("The start was stopped.")
 

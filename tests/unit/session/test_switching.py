@@ -162,11 +162,14 @@ async def test_a_whole_trace_without_its_end_needs_no_words() -> None:
 
 
 async def test_a_reply_that_was_refused_waits_for_no_trace() -> None:
-    session = session_of(ScriptedBackend([StreamEnded(1.0, done=False)], traces=[[Hang()]]))
-    started = time.monotonic()
-    await asked(session)
-    reply = session.conversation.turns[-1].reply
-    assert time.monotonic() - started < 0.25
+    took = []
+    for _ in range(3):
+        session = session_of(ScriptedBackend([StreamEnded(1.0, done=False)], traces=[[Hang()]]))
+        started = time.monotonic()
+        await asked(session)
+        took.append(time.monotonic() - started)
+        reply = session.conversation.turns[-1].reply
+    assert min(took) < 0.25  # a busy machine may hold up one of them
     assert (reply.outcome, reply.notes) == (Outcome.FAILED, [])
 
 
