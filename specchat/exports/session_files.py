@@ -32,15 +32,8 @@ def write_session(conversation: Conversation, directory: Path, *, now: datetime 
     if not conversation.turns:
         raise ConfigurationError("There is nothing to export yet.", "Ask something first.")
     stamp = (now or datetime.now().astimezone()).strftime("%Y%m%d-%H%M%S")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        json_path = _write_new(directory, f"specchat-{stamp}", ".json", session_json(conversation.turns))
-        csv_path = _write_new(directory, json_path.stem, ".csv", session_csv(conversation.turns))
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot write to {directory}: {error.strerror}.", "Choose another folder with --export-dir."
-        ) from error
-    return json_path, csv_path
+    json_path = write_new(directory, f"specchat-{stamp}", ".json", session_json(conversation.turns))
+    return json_path, write_new(directory, json_path.stem, ".csv", session_csv(conversation.turns))
 
 
 def session_json(turns: Iterable[Turn]) -> str:
@@ -88,8 +81,28 @@ def _to_csv(lines: Iterable[list[str]]) -> str:
     return sink.getvalue()
 
 
+def write_new(directory: Path, stem: str, suffix: str, text: str) -> Path:
+    """Write to a name that is free, readable by its owner alone; returns the path.
+
+    Args:
+        directory: Where; made if it is missing.
+        stem: The name, to which a number is added where it is taken.
+        suffix: With its dot.
+        text: What to write.
+
+    Raises:
+        ConfigurationError: If the directory cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return _write_new(directory, stem, suffix, text)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot write to {directory}: {error.strerror}.", "Choose another folder with --export-dir."
+        ) from error
+
+
 def _write_new(directory: Path, stem: str, suffix: str, text: str) -> Path:
-    """Write to a name that is free, readable by its owner alone."""
     number = 1
     while True:
         path = directory / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")

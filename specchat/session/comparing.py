@@ -7,10 +7,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from specchat.core.comparison.plan import Asked, Block, Plan, Prompt
 from specchat.core.comparison.samples import Failure, Measured, Sample, Side
 from specchat.core.errors import SpecchatError
+from specchat.core.reply import Reply
 from specchat.core.switch_meaning import meaning_of
 from specchat.core.switching import Way
 from specchat.session.measuring import Party, Wish, ask_once, measured
@@ -80,6 +82,7 @@ class Comparing:
         tell: Callable[[Progress], None] = lambda _: None,
         idle_limit_seconds: float | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        watch: Callable[[Side, Reply], None] | None = None,
     ) -> None:
         """Ask nobody yet.
 
@@ -94,12 +97,15 @@ class Comparing:
             tell: Called with each event.
             idle_limit_seconds: A reply fails after so long a silence.
             sleep: Waits for seconds.
+            watch: Called with each reply that counts before it is asked for; it grows from then on, and texts of its
+                tokens are asked for. None where nobody looks on.
         """
         self._plan = plan
         self._parties = parties
         self._clock, self._wall_clock, self._new_key = clock, wall_clock, new_key
         self._keep, self._tell = keep, tell
         self._idle_limit, self._sleep = idle_limit_seconds, sleep
+        self._watch = watch
         self._asked_last: str | None = None
         """Address of the server that was asked last."""
         self.samples = list(earlier)
@@ -153,6 +159,9 @@ class Comparing:
         if blocks:
             await self._warm_up()
         for block in blocks:
+            if self._plan.together:
+                await asyncio.gather(*(self._side_of(block, side) for side in block.order))
+                continue
             for side in block.order:
                 if self._goes_on and self._missing(block, side):
                     await self._settle(side)
@@ -237,7 +246,7 @@ class Comparing:
         for turn in (None, *turns):
             if turn is not None:
                 messages = (*messages, Message("user", turn))
-            answer = await ask_once(party, messages, wish, self._clock)
+            answer = await ask_once(party, messages, wish, self._clock, partial(self._show, side))
             found.append(measured(answer, party))
             if found[-1].failure is not None:
                 break
@@ -261,7 +270,11 @@ class Comparing:
             stop=plan.stop,
             ignore_eos=True if plan.fixed_length else None,
         )
-        return Wish(sampling, self._idle_limit, alone=plan.concurrency == 1)
+        return Wish(sampling, self._idle_limit, alone=plan.concurrency == 1, pieces=self._watch is not None)
+
+    def _show(self, side: Side, reply: Reply) -> None:
+        if self._watch is not None:
+            self._watch(side, reply)
 
     async def _judge(self, side: Side, failure: Failure | None) -> None:
         """Is the server of this side still worth asking? One that refuses a prompt is; one that is gone is not."""

@@ -1,8 +1,9 @@
-"""Measures one reply and nothing beside it: no texts of tokens are asked for, and no trace unless it is wanted.
+"""Measures one reply and nothing beside it: texts of tokens and a trace are asked for only where they are wanted.
 
 Counters are read before the clock starts and after it stopped, and only where nobody else is asked meanwhile.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from specchat.core.comparison.samples import COUNTED, Failure, Measured
@@ -44,6 +45,8 @@ class Wish:
     """Is nobody else asked meanwhile, so that the server's counters can tell?"""
     trace_key: str | None = None
     """Ask the hook for a trace under this key."""
+    pieces: bool = False
+    """Ask for the texts of its tokens too, for somebody who looks on? That is other work for the same server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,13 @@ class Answer:
     """How its counters moved; None where others moved them too, or there is nothing that they could add."""
 
 
-async def ask_once(party: Party, messages: tuple[Message, ...], wish: Wish, clock: Clock) -> Answer:
+async def ask_once(
+    party: Party,
+    messages: tuple[Message, ...],
+    wish: Wish,
+    clock: Clock,
+    watch: Callable[[Reply], None] = lambda _: None,
+) -> Answer:
     """One reply, ended one way or the other: a failure is in `Reply.error`.
 
     Args:
@@ -65,6 +74,7 @@ async def ask_once(party: Party, messages: tuple[Message, ...], wish: Wish, cloc
         messages: The conversation.
         wish: How.
         clock: Monotonic seconds, the one that the backend stamps its events with.
+        watch: Called with the reply before it is asked for; it grows from then on.
     """
     by_hook = party.speculation.way is Way.HOOK
     limit = party.speculation.limit if by_hook else None
@@ -72,6 +82,7 @@ async def ask_once(party: Party, messages: tuple[Message, ...], wish: Wish, cloc
     reply = Reply(
         clock(),
         draft_length=limit if by_hook else party.server.draft_length,
+        pieces_expected=wish.pieces,
         speculation=party.speculation,
         model=party.server.model,
     )
@@ -80,8 +91,9 @@ async def ask_once(party: Party, messages: tuple[Message, ...], wish: Wish, cloc
     try:
         arrivals.open_trace()
         reply.clock.sent_at = clock()
+        watch(reply)
         arrivals.open_stream()
-        outcome, error = await _grown(arrivals, reply, wish.idle_limit_seconds)
+        outcome, error = await _grown(arrivals, reply, wish)
         async for event in arrivals.rest(reply, broke=outcome is not Outcome.FINISHED):
             reply.add(event)
         reply.end(outcome, error)
@@ -141,12 +153,14 @@ def _failure(reply: Reply, party: Party) -> Failure | None:
     return None
 
 
-async def _grown(arrivals: Arrivals, reply: Reply, idle_limit: float | None) -> tuple[Outcome, SpecchatError | None]:
-    while (item := await arrivals.next(idle_limit)) is not None:
+async def _grown(arrivals: Arrivals, reply: Reply, wish: Wish) -> tuple[Outcome, SpecchatError | None]:
+    while (item := await arrivals.next(wish.idle_limit_seconds)) is not None:
         if isinstance(item, SpecchatError):
             arrivals.stop()
             return Outcome.FAILED, item
         reply.add(item)
+        if wish.pieces:
+            arrivals.fetch_pieces(reply)
     if reply.finish_reason is not None or reply.done_seen:
         return Outcome.FINISHED, None
     return Outcome.FAILED, StreamBroken("The stream ended before the reply did.", "Look at the server's log.")

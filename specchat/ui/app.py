@@ -35,6 +35,7 @@ class ChatApp(CrashKeepingApp):
         chat: Shows it.
         refusal: Why there was none to show.
         look: The theme that is used.
+        comparisons_directory: Where the runs of comparisons are kept.
         chooser: Goes to other servers; set by whoever knows any, before the app runs.
     """
 
@@ -60,6 +61,7 @@ class ChatApp(CrashKeepingApp):
         theme: str,
         theme_directories: tuple[Path, ...] = (),
         export_directory: Path,
+        comparisons_directory: Path | None = None,
         opening_prompt: str | None = None,
         clock: "Clock" = time.monotonic,
     ) -> None:
@@ -71,6 +73,7 @@ class ChatApp(CrashKeepingApp):
             theme: Name of the theme to start with.
             theme_directories: Folders with the user's theme files, which need not exist.
             export_directory: Where exports go; made when something is exported.
+            comparisons_directory: Where the runs of comparisons are kept; None for where exports go.
             opening_prompt: Asked as soon as the screen stands.
             clock: The session's.
 
@@ -89,6 +92,7 @@ class ChatApp(CrashKeepingApp):
         self.register_theme(textual_theme(self.look))
         self.theme = self.look.name
         self.chooser: Chooser | None = None
+        self.comparisons_directory = comparisons_directory or export_directory
         self._clock, self._export_directory, self._opening_prompt = clock, export_directory, opening_prompt
         self._connect = session if callable(session) else None
         self.session: ChatSession | None = None if callable(session) else session

@@ -74,6 +74,8 @@ class Plan:
     system: str = ""
     settle_s: float = 0.0
     """Seconds that nobody is asked before another server is asked than the one before."""
+    together: bool = False
+    """Are both sides asked at the same time? Only for two servers that share nothing does that measure each alone."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done.

@@ -81,6 +81,8 @@ class Measured:
     """Did the server serve nobody else meanwhile? None where its counters do not tell."""
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
+    energy_j: float | None = None
+    """Joules of all GPUs of the machine meanwhile; None where nothing was read."""
 
     @property
     def counts(self) -> SpeculationCounts | None:
@@ -149,6 +151,11 @@ class Sample:
     def total_s(self) -> float | None:
         """Seconds of all replies."""
         return _sum_of_known([reply.total_s for reply in self.replies])
+
+    @property
+    def energy_j(self) -> float | None:
+        """Joules of all replies; None for a failed sample, and unless known of each."""
+        return None if self.failure is not None else _sum_of_known([reply.energy_j for reply in self.replies])
 
 
 def pooled_counts(replies: list[Measured]) -> tuple[SpeculationCounts | None, str]:

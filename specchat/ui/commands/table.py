@@ -4,12 +4,24 @@ import re
 from difflib import get_close_matches
 
 from specchat.core.errors import SpecchatError
-from specchat.ui.commands import copying, finding, sampling, servers, session, speculation, talking, tokens, viewing
+from specchat.ui.commands import (
+    comparing,
+    copying,
+    finding,
+    sampling,
+    servers,
+    session,
+    speculation,
+    talking,
+    tokens,
+    viewing,
+)
 from specchat.ui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
     *talking.COMMANDS,
     *speculation.COMMANDS,
+    *comparing.COMMANDS,
     *viewing.COMMANDS,
     *finding.COMMANDS,
     *tokens.COMMANDS,

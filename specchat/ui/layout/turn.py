@@ -59,7 +59,8 @@ class TurnLayout:
         self.replaced = turn.replaced
         self._title = "Assistant · continued" if turn.continues else "Assistant"
         self.heading = HeadingPart(self._block + 3, self._title, "assistant")
-        self._head: list[Part] = [] if turn.continues else self._question(turn.prompt)
+        # A reply can be shown without what it answers.
+        self._head: list[Part] = self._question(turn.prompt) if turn.prompt and not turn.continues else []
         self._head.append(self.heading)
         self._sections: list[Section] = []
         self._thought = bytearray()

@@ -1,0 +1,240 @@
+"""Races of one prompt: both sides answer it, again and again, while somebody looks on. Owns the runs of one prompt.
+
+What is measured, and how, is `comparing`'s; this adds up its runs and says who may race.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+
+from specchat.core.comparison.pairs import Pair, latest, pairs_of
+from specchat.core.comparison.plan import Plan, Prompt
+from specchat.core.comparison.record import Record
+from specchat.core.comparison.samples import Sample, Side
+from specchat.core.comparison.servers import (
+    SETTLE_SECONDS,
+    notes_of_pair,
+    notes_of_switch,
+    refuse_pair,
+    share_a_machine,
+)
+from specchat.core.errors import SpecchatError
+from specchat.core.reply import Reply
+from specchat.core.server import ServerInfo
+from specchat.core.switching import Speculation, Way
+from specchat.session.chat import ChatSession
+from specchat.session.comparing import Comparing, Ending, Progress, WarmingUp
+from specchat.session.measuring import Party
+from specchat.session.ports import Clock, Sampling
+from specchat.session.power import PowerMeter
+from specchat.session.switching import Switchboard
+
+DEFAULT_MAX_TOKENS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Racers:
+    """Who answers on each side."""
+
+    parties: Mapping[Side, Party]
+    way: Way
+    """How speculation is off: another server, or the hook in the same one."""
+
+    @property
+    def servers(self) -> dict[Side, ServerInfo]:
+        """The servers."""
+        return {side: party.server for side, party in self.parties.items()}
+
+    @property
+    def can_run_together(self) -> bool:
+        """Are there two servers, so that both sides can be asked at once?"""
+        return self.way is Way.SERVER
+
+    @property
+    def share_a_machine(self) -> bool:
+        """Are the two servers on one machine, where each slows the other?"""
+        return share_a_machine(self.servers[Side.ON], self.servers[Side.OFF])
+
+    def notes(self, plan: Plan, off_meant: str) -> list[str]:
+        """What a reader should know of them."""
+        on, off = self.servers[Side.ON], self.servers[Side.OFF]
+        return notes_of_switch(on, plan, off_meant) if self.way is Way.HOOK else notes_of_pair(on, off, plan)
+
+
+def racers_of(session: ChatSession) -> Racers:
+    """Who can race: the session's server against its second one, else against itself with the hook's switch.
+
+    Raises:
+        SpecchatError: If there is no way to switch speculation off, or the two cannot be compared.
+    """
+    backend, server = session.servers[True]
+    if False in session.servers:
+        second, baseline = session.servers[False]
+        refuse_pair(server, baseline, model_was_named=False, allow_speculating=False)
+        off = Party(second, baseline, Speculation(0, Way.SERVER))
+        return Racers({Side.ON: Party(backend, server), Side.OFF: off}, Way.SERVER)
+    speculation = Switchboard(has_second=False).choose(0, server)
+    return Racers({Side.ON: Party(backend, server), Side.OFF: Party(backend, server, speculation)}, Way.HOOK)
+
+
+@dataclass(slots=True)
+class Race:
+    """One prompt, and all runs of it.
+
+    Attributes:
+        samples: What was measured, in its order.
+        replies: Of each side the reply that runs, or ran last.
+        warming: How much of the warm-up is done, while it runs.
+        wanted: Runs that were asked for.
+        runs: Is it running now?
+        lost: Why a server was given up.
+        off_meant: What switching off turned out to mean, where a trace told.
+    """
+
+    prompt: str
+    racers: Racers
+    sampling: Sampling
+    clock: Clock
+    wall_clock: Clock
+    new_key: Callable[[], str]
+    system: str = ""
+    together: bool = False
+    meter: PowerMeter | None = None
+    """Reads the power of the GPUs that both sides run on; None where nothing can."""
+    keep: Callable[[Sample], None] = lambda _: None
+    samples: list[Sample] = field(default_factory=list)
+    replies: dict[Side, Reply] = field(default_factory=dict)
+    warming: WarmingUp | None = None
+    wanted: int = 0
+    runs: bool = False
+    lost: SpecchatError | None = None
+    off_meant: str = ""
+    _is_warm: bool = False
+    _began: tuple[float, int] | None = None
+    """When these runs began, and how many there were then."""
+    _comparing: Comparing | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """All that was asked for until now."""
+        sampling = self.sampling
+        rests = self.racers.share_a_machine and not self.together
+        return Plan(
+            (Prompt((self.prompt,)),),
+            repeats=max(1, self.wanted),
+            max_tokens=sampling.max_tokens or DEFAULT_MAX_TOKENS,
+            warm_up=0,
+            temperature=sampling.temperature or 0.0,
+            top_p=sampling.top_p,
+            stop=sampling.stop,
+            system=self.system,
+            settle_s=SETTLE_SECONDS if rests else 0.0,
+            together=self.together,
+        )
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The runs that are whole on both sides."""
+        return pairs_of(self.samples)
+
+    @property
+    def done(self) -> int:
+        """Runs that need not be made again."""
+        final = {(one.repeat, one.side) for one in self.samples if one.is_final}
+        return sum((number, Side.ON) in final and (number, Side.OFF) in final for number in range(self.wanted))
+
+    async def run(self, count: int) -> Ending:
+        """Race some more times. A first single run is shown at once; several begin with a warm-up of each side.
+
+        Raises:
+            ConfigurationError: If `keep` cannot keep a sample; it is in `samples` all the same.
+        """
+        self.wanted = self.done + count
+        warm_up = 1 if count > 1 and not self._is_warm else 0
+        comparing = self._comparing = Comparing(
+            replace(self.plan, warm_up=warm_up),
+            self.racers.parties,
+            clock=self.clock,
+            wall_clock=self.wall_clock,
+            new_key=self.new_key,
+            earlier=tuple(latest(self.samples)),
+            keep=self._take,
+            tell=self._tell,
+            watch=self._show,
+        )
+        self.runs, self.lost = True, None
+        self._began = None
+        self.warming = WarmingUp(0, 2 * warm_up) if warm_up else None
+        # Of two sides that run at once nobody can say which of them drew what.
+        metered = nullcontext() if self.meter is None or self.together else self.meter.running()
+        try:
+            async with metered:
+                return await comparing.run()
+        finally:
+            self.runs, self.warming, self._comparing = False, None, None
+            self.lost, self.off_meant = comparing.lost, self.off_meant or comparing.off_meant
+            self._is_warm = True
+
+    def stop(self) -> None:
+        """End the runs; what was measured stays."""
+        if self._comparing is not None:
+            self._comparing.stop()
+
+    def forget(self) -> None:
+        """Drop what was measured: what comes now is another comparison."""
+        self.samples, self.wanted, self.lost = [], 0, None
+        self.replies.clear()
+
+    @property
+    def fingerprint(self) -> str:
+        """What makes this comparison this one, however many runs it has."""
+        identity = {str(side): {"url": one.url, "model": one.model} for side, one in self.racers.servers.items()}
+        return replace(self.plan, repeats=1).fingerprint({"way": str(self.racers.way), **identity})
+
+    def record(self, *, started: str, finished: str) -> Record:
+        """The comparison, for exports."""
+        plan = self.plan
+        ending = Ending.LOST if self.lost else Ending.COMPLETE if self.done >= self.wanted else Ending.INTERRUPTED
+        return Record(
+            plan,
+            self.racers.servers,
+            self.racers.way,
+            tuple(self.samples),
+            self.fingerprint,
+            off_meant=self.off_meant,
+            notes=self.notes(plan),
+            ending=str(ending),
+            error=self.lost,
+            started=started,
+            finished=finished,
+        )
+
+    def notes(self, plan: Plan) -> Sequence[str]:
+        """What a reader should know of the two sides."""
+        return self.racers.notes(plan, self.off_meant)
+
+    def _take(self, sample: Sample) -> None:
+        reply = self.replies.get(sample.side)
+        if self.meter is not None and not self.together and reply is not None and reply.clock.last_at is not None:
+            energy = self.meter.joules(reply.clock.sent_at, reply.clock.last_at)
+            sample = replace(sample, replies=tuple(replace(one, energy_j=energy) for one in sample.replies))
+        self.samples.append(sample)
+        self.keep(sample)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the runs that were asked for are made, going by those that are; None before one is."""
+        if not self.runs or self._began is None:
+            return None
+        began, had = self._began
+        made = self.done - had
+        return (self.clock() - began) / made * (self.wanted - self.done) if made > 0 else None
+
+    def _tell(self, progress: Progress) -> None:
+        self.warming = progress if isinstance(progress, WarmingUp) and progress.done < progress.of else None
+
+    def _show(self, side: Side, reply: Reply) -> None:
+        self.warming = None
+        if self._began is None:
+            self._began = self.clock(), self.done
+        self.replies[side] = reply

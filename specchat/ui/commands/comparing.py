@@ -1,0 +1,83 @@
+"""The command that races one prompt with and without speculation."""
+
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from specchat.core.comparison.record import Record
+from specchat.core.errors import SpecchatError
+from specchat.exports.race_files import RaceFile, write_race
+from specchat.session.power import PowerMeter
+from specchat.session.racing import Race, Racers, racers_of
+from specchat.ui.commands.command import Command
+
+if TYPE_CHECKING:
+    from specchat.ui.screens.chat import ChatScreen
+
+
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+def _meter(chat: "ChatScreen", racers: Racers) -> PowerMeter | None:
+    """What reads the power of the GPUs that the servers run on: only this machine's can be read."""
+    here = all(urlsplit(server.url).hostname in _LOOPBACK for server in racers.servers.values())
+    chooser = chat.app.chooser
+    return PowerMeter(chooser.around.gpus, chat.clock) if here and chooser is not None else None
+
+
+def compare(chat: "ChatScreen", argument: str) -> None:
+    """Race a prompt: the one that is given, else the last one that was asked.
+
+    Raises:
+        SpecchatError: If there is nothing to ask, or no side without speculation, or a reply is running.
+    """
+    turns = [turn for turn in chat.session.conversation.turns if turn.prompt]
+    prompt = argument.strip() or (turns[-1].prompt if turns else "")
+    if not prompt:
+        raise SpecchatError("There is no prompt to compare with yet.", "Type one behind /compare.")
+    if chat.asker.running:
+        raise SpecchatError("A reply is running, and would disturb the measurement.", "Stop it with Esc first.")
+    racers = racers_of(chat.session)
+    race = Race(
+        prompt,
+        racers,
+        chat.session.sampling,
+        clock=chat.clock,
+        wall_clock=time.time,
+        new_key=lambda: uuid4().hex,
+        system=chat.session.conversation.system,
+        together=racers.can_run_together and not racers.share_a_machine,
+        meter=_meter(chat, racers),
+    )
+
+    def described() -> tuple[str, Mapping[str, object]]:
+        identity = {str(side): {"url": server.url, "model": server.model} for side, server in racers.servers.items()}
+        return race.fingerprint, {"prompt": race.prompt, "together": race.together, **identity}
+
+    file = RaceFile(chat.app.comparisons_directory, described)
+    race.keep = file.add
+
+    def record() -> Record:
+        return race.record(started=file.started, finished=datetime.now().astimezone().isoformat(timespec="seconds"))
+
+    def export() -> tuple[Path, Path]:
+        return write_race(record(), chat.export_directory)
+
+    from specchat.ui.screens.race import RaceScreen
+
+    if chat.is_active:
+        chat.app.clear_notifications()
+        screen = RaceScreen(race, look=chat.app.look, export=export, record=record, kept=lambda: file.path)
+        chat.app.push_screen(screen)
+
+
+COMMANDS = (
+    Command(
+        "compare", "the same prompt with and without speculation, side by side; alone: the last prompt",
+        "Speculation", compare, argument="PROMPT", keys="F11", binding="f11",
+    ),
+)  # fmt: skip
