@@ -3,13 +3,19 @@
 import asyncio
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from specchat.cli.compare import Wishes, run_compare
-from specchat.wiring import connection_from
+from specchat.core.comparison.samples import Side
+from specchat.core.switching import Way
+from specchat.session.comparing import Ending
+from specchat.session.racing import Race, racers_of
+from specchat.wiring import connection_from, open_session
 from specchat_launcher import server as launcher
 from watched_engine import Watched
 
@@ -77,3 +83,26 @@ async def test_two_servers_are_compared_and_on_is_faster(hooked: Watched, engine
     total = value["total"]
     print("COMPARED", hooked.version, total["speed_ratio"], total["interval"], total["differing_pairs"])
     assert total["interval"]["low"] > 1
+
+
+@pytest.mark.long
+async def test_a_prompt_races_on_one_server_and_both_replies_can_be_watched(hooked: Watched) -> None:
+    connection = connection_from({"url": hooked.running.url, "max_tokens": 48})
+    async with open_session(connection) as session:
+        race = Race(
+            "Explain what a compiler does.", racers_of(session), session.sampling,
+            clock=time.monotonic, wall_clock=time.time, new_key=lambda: uuid4().hex,
+        )  # fmt: skip
+        assert await race.run(1) is Ending.COMPLETE
+        assert await race.run(2) is Ending.COMPLETE
+    assert (race.done, race.racers.way) == (3, Way.HOOK)
+    assert all(sample.failure is None for sample in race.samples)
+    on, off = race.replies[Side.ON], race.replies[Side.OFF]
+    assert sum(bool(text) for _, text in on.rows) > 40  # each token has a text of its own
+    assert sum(step.accepted or 0 for step in on.steps) > 5
+    assert not any(step.drafted for step in off.steps)
+    # Whatever was asked for beside the replies, the ratio is that of a comparison nobody looks at: about 2 here.
+    speed = race.record(started="", finished="").result.total.speed
+    print("RACED", hooked.version, speed)
+    assert speed.value is not None
+    assert speed.value > 1.1

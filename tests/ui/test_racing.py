@@ -114,6 +114,22 @@ async def test_the_place_where_the_texts_part_is_marked_in_both(tmp_path: Path) 
             assert part.text[mark.start : mark.end] == word
 
 
+async def test_the_place_where_long_texts_part_is_brought_into_sight_in_both(tmp_path: Path) -> None:
+    shared = [(f"\n\nline {number}",) for number in range(12)]
+    on, off = Script(), Script()
+    for words in shared:
+        on.step(*words)
+        off.step(*words)
+    off.pieces[900] = ""  # so that the ids that follow are others
+    for number in range(40):
+        on.step(f"\n\nfast {number}")
+        off.step(f"\n\nslow {number}")
+    baseline = backend_for(off.end(), server=OFF_SERVER)
+    async with race(tmp_path, backend=backend_for(on.end()), baseline=baseline) as (_, screen):
+        assert "fast 0" in column_of(screen, Side.ON)
+        assert "slow 0" in column_of(screen, Side.OFF)
+
+
 async def test_more_runs_say_how_they_scatter_and_all_are_kept(tmp_path: Path) -> None:
     async with race(tmp_path) as (chat, screen):
         await chat.pilot.press("3")
@@ -123,6 +139,7 @@ async def test_more_runs_say_how_they_scatter_and_all_are_kept(tmp_path: Path) -
         said = " ".join(verdict_of(screen).split())
         assert "in 5 runs" in said
         assert "95 % interval" in said
+        assert "The interval is of the runs of this one prompt" in said
         assert text_of(screen, "race-head").rstrip().endswith("5 runs")
         (file,) = (tmp_path / "comparisons").iterdir()
         kept = read_samples(file)

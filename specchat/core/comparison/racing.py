@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from specchat.core.comparison.pairs import Pair
+from specchat.core.comparison.samples import LEAST_SECONDS_A_TOKEN
 from specchat.core.reply import Reply
 
 
@@ -43,6 +44,12 @@ def seconds_of(reply: Reply, now: float) -> float:
     last = reply.clock.last_at
     end = now if reply.is_running or last is None else last
     return max(0.0, end - reply.clock.sent_at)
+
+
+def rate_of(reply: Reply) -> float | None:
+    """Decode tokens per second until now; None before there are two tokens, and where they arrived all at once."""
+    rate = reply.clock.mean_rate
+    return None if rate is None or rate * LEAST_SECONDS_A_TOKEN > 1 else rate
 
 
 def spread_of(values: Sequence[float | None]) -> Spread | None:

@@ -49,13 +49,13 @@ def is_within_noise(speed: Estimate) -> bool | None:
 
 def headline(result: Result, names: dict[Side, str]) -> str:
     """The one sentence that everybody wants."""
-    return _headline(result.total.speed, names)
+    return _headline(result.total, names)
 
 
 def sentences(plan: Plan, result: Result, names: dict[Side, str]) -> list[str]:
     """All that is to be said, the most important first."""
     total = result.total
-    said = [_headline(total.speed, names)]
+    said = [_headline(total, names)]
     if total.speed.interval is not None:
         said.append(WHAT_THE_INTERVAL_MEANS)
         if total.speed.prompts < FEW_PROMPTS:
@@ -81,8 +81,10 @@ def divergence_text(one: PromptResult) -> str:
     return f"{turn}character {where.character}"
 
 
-def _headline(speed: Estimate, names: dict[Side, str]) -> str:
-    on, off = _with(names[Side.ON]), _with(names[Side.OFF])
+def _headline(total: Comparison, names: dict[Side, str]) -> str:
+    speed, on, off = total.speed, _with(names[Side.ON]), _with(names[Side.OFF])
+    if speed.value is None and total.pairs:
+        return "Nothing can be said of the decode speed: replies had one token, or all of their tokens arrived at once."
     if speed.value is None:
         return "Nothing can be said of the speed: no prompt was answered whole on both sides."
     basis = f"{_pairs(speed.pairs)} over {_prompts(speed.prompts)}"

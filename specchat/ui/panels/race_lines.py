@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from specchat.core.comparison.pairs import Pair
-from specchat.core.comparison.racing import Spread, seconds_of, speed_spread, spread_of, tokens_after
+from specchat.core.comparison.racing import Spread, rate_of, seconds_of, speed_spread, spread_of, tokens_after
 from specchat.core.comparison.record import Record
 from specchat.core.comparison.samples import AL_POOLED, Side
-from specchat.core.comparison.verdict import WHAT_THE_INTERVAL_MEANS
 from specchat.core.errors import SpecchatError
 from specchat.core.harmless import one_line
 from specchat.core.reply import Reply
@@ -25,6 +24,9 @@ _NAMES = {Side.ON: "on", Side.OFF: "off"}
 _PARTED = "mark-find"
 """The look of the place where the texts part."""
 _BAR_FROM_CELLS = 8
+_OF_ONE_PROMPT = (
+    "The interval is of the runs of this one prompt: it says nothing of other prompts. specchat compare asks many."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,10 @@ def standings(replies: Mapping[Side, Reply], now: float, *, together: bool) -> d
         if not together and other is not None and not reply.is_running:
             elapsed = seconds_of(replies[other], now)
             is_over = elapsed >= seconds_of(reply, now)
-            found[side] = Standing(tokens_after(reply, elapsed), reply.clock.mean_rate, not is_over, is_over)
+            found[side] = Standing(tokens_after(reply, elapsed), rate_of(reply), not is_over, is_over)
         else:
             tokens = reply.output_tokens or 0
-            found[side] = Standing(tokens, reply.clock.mean_rate, is_over=not reply.is_running)
+            found[side] = Standing(tokens, rate_of(reply), is_over=not reply.is_running)
     return found
 
 
@@ -163,10 +165,10 @@ def verdict(race: Race, record: Record, kept: str, width: int) -> tuple[Line, ..
     if pairs:
         lines += _figures(record, pairs, width)
         lines += _parting(pairs[-1], width)
-    # What the interval means is told where there is one; the rest of the figures stands above.
-    shown = [text for text in rest if text == WHAT_THE_INTERVAL_MEANS or text.startswith(("At temperature", "Texts"))]
-    if total.speed.interval is None:
-        shown = [text for text in shown if text != WHAT_THE_INTERVAL_MEANS]
+    # The rest of the figures stands above.
+    shown = [text for text in rest if text.startswith(("At temperature", "Texts"))]
+    if total.speed.interval is not None:
+        shown.insert(0, _OF_ONE_PROMPT)
     if any(sample.energy_j is not None for sample in race.samples):
         shown.append(WHAT_ENERGY_IS)
     for text in (*shown, *record.notes):

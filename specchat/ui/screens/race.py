@@ -39,8 +39,6 @@ LOOK_SECONDS = 1 / 15
 _RELABELLED = 64
 """Tokens before the newest that may still change their look while a reply grows."""
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
-MANY = {"3": 3, "5": 5, "0": 10}
-"""Runs by their keys."""
 
 
 class RaceScreen(Screen[None]):
@@ -48,11 +46,12 @@ class RaceScreen(Screen[None]):
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "race(1)", "Race again", key_display="Enter"),
-        Binding("3", "race(3)", "5 0 more runs", key_display="3"),
+        Binding("enter", "race(1)", "Again", key_display="Enter"),
+        Binding("escape", "back", "Stop, back", key_display="Esc"),
+        Binding("3", "race(3)", "5 0 runs more", key_display="3"),
         Binding("5", "race(5)", show=False),
         Binding("0", "race(10)", show=False),
-        Binding("m", "mode", "At once or in turn"),
+        Binding("m", "mode", "At once/in turn"),
         Binding("ctrl+s", "export", "Export", key_display="Ctrl+S"),
         Binding("up", "scroll_both(-1)", show=False),
         Binding("down", "scroll_both(1)", show=False),
@@ -61,7 +60,6 @@ class RaceScreen(Screen[None]):
         Binding("home", "home_both", show=False),
         Binding("end", "end_both", show=False),
         Binding("f3", "app.toggle_theme", "Theme", key_display="F3"),
-        Binding("escape", "back", "Stop or back", key_display="Esc"),
         Binding("ctrl+c", "back", show=False, priority=True),
         Binding("ctrl+q", "app.quit", "Quit", priority=True, key_display="Ctrl+Q"),
     ]
@@ -141,9 +139,10 @@ class RaceScreen(Screen[None]):
         except SpecchatError as error:
             self._said = str(error), "bad"
         self._look()
-        self._mark_parting()
         self._show_verdict()
         self.refresh_bindings()
+        # The verdict takes room from the columns: what is to be in sight is brought there when that is done.
+        self.call_after_refresh(self._mark_parting)
 
     def action_mode(self) -> None:
         """Ask both sides at once, or one after the other."""
@@ -263,8 +262,9 @@ class RaceScreen(Screen[None]):
                 column.set_marks("find", {place.block: [Mark(place.start, place.end, f"{MARK}find")]})
                 rows.append(column.document.row_of(place.block, place.start))
         if rows:
+            for column in map(self.column, Side):
+                column.set_following(following=False)
             longer = self._longer()
-            longer.set_following(following=False)
             longer.scroll_to(y=max(0, min(rows) - longer.size.height // 3), animate=False, immediate=True)
 
     def _show_verdict(self) -> None:

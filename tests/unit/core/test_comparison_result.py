@@ -28,6 +28,9 @@ def test_tokens_that_arrived_all_at_once_show_no_decode_rate() -> None:
     sample = Sample(0, 0, Side.ON, (reply,))
     assert sample.decode_rate is None
     assert sample.end_to_end_rate == pytest.approx(45.8, abs=0.1)
+    plan = plan_for(1, repeats=1)
+    told = headline(result_of(plan, [sample, sample_at(30, Side.OFF)]), names_of(3, 0))
+    assert "all of their tokens arrived at once" in told
 
 
 def test_the_first_token_of_each_reply_is_in_no_decode_rate() -> None:

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from fake_local_servers import FakeGpus
-from fakes import FixedClock, Hang, Pause, ScriptedBackend, server_info
+from fakes import FixedClock, Hang, Pause, Scripted, ScriptedBackend, server_info
 from replies import chunk
 from specchat.core.comparison.racing import seconds_of, spread_of, tokens_after
 from specchat.core.comparison.samples import Sample, Side
 from specchat.core.errors import CannotSwitch, ConfigurationError, StreamBroken
-from specchat.core.events import StreamEnded
+from specchat.core.events import Event, StreamEnded
 from specchat.core.reply import Outcome, Reply
 from specchat.core.server import Hook
 from specchat.core.switching import Way
@@ -22,8 +22,8 @@ from specchat.session.power import PowerMeter
 from specchat.session.racing import Race, Racers, racers_of
 
 DONE = StreamEnded(9.0, done=True)
-ON = [chunk(1.0, "A", 1000), chunk(1.5, "bcd", 2, 3, 4), chunk(2.0, "e", 5, finish_reason="stop"), DONE]
-OFF = [
+ON: list[Event] = [chunk(1.0, "A", 1000), chunk(1.5, "bcd", 2, 3, 4), chunk(2.0, "e", 5, finish_reason="stop"), DONE]
+OFF: list[Event] = [
     chunk(1.0, "A", 1000),
     chunk(2.0, "b", 2),
     chunk(3.0, "x", 9),
@@ -220,7 +220,7 @@ def test_two_servers_of_one_machine_say_so() -> None:
 
 async def test_time_that_is_left_goes_by_the_runs_that_were_made() -> None:
     clock = FixedClock()
-    slow = [ON[0], Pause(4.0), *ON[1:]]
+    slow: list[Scripted] = [ON[0], Pause(4.0), *ON[1:]]
     server = server_info(url="http://gpu01:8000")
     session = ChatSession(
         ScriptedBackend(slow, server=server, clock=clock), server, clock,
