@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+REST_SECONDS = 1.25
+"""Before each reply: a vLLM server's processes look for work without a pause for a second after their last one."""
+
 
 def asked(url: str, model: str, prompt: str, max_tokens: int) -> tuple[float, list[int]]:
     """Decode rate and ids of one greedy reply."""
@@ -83,7 +86,10 @@ def measured(
         for number, prompt in enumerate(prompts):
             order = ("on", "off") if turn % 2 else ("off", "on")
             turn += 1
-            got = {side: asked(*sides[side], prompt, max_tokens) for side in order}
+            got = {}
+            for side in order:
+                time.sleep(REST_SECONDS)
+                got[side] = asked(*sides[side], prompt, max_tokens)
             ratio = got["on"][0] / got["off"][0]
             found[number, repeat] = {"ratio": ratio, "parts_at": parts_at(got["on"][1], got["off"][1])}
             print(
