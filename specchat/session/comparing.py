@@ -4,7 +4,7 @@ Owns the order of requests and what a failure means for the rest of the run. Wha
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -15,6 +15,7 @@ from specchat.core.errors import SpecchatError
 from specchat.core.reply import Reply
 from specchat.core.switch_meaning import meaning_of
 from specchat.core.switching import Way
+from specchat.session.known_texts import KnownTexts
 from specchat.session.measuring import Party, Wish, ask_once, measured
 from specchat.session.ports import Clock, Message, Sampling
 
@@ -82,7 +83,9 @@ class Comparing:
         tell: Callable[[Progress], None] = lambda _: None,
         idle_limit_seconds: float | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        watch: Callable[[Side, Reply], None] | None = None,
+        watch: Callable[[Side, Reply], None] = lambda *_: None,
+        texts: Mapping[Side, KnownTexts] | None = None,
+        sampling: Sampling | None = None,
     ) -> None:
         """Ask nobody yet.
 
@@ -97,15 +100,17 @@ class Comparing:
             tell: Called with each event.
             idle_limit_seconds: A reply fails after so long a silence.
             sleep: Waits for seconds.
-            watch: Called with each reply that counts before it is asked for; it grows from then on, and texts of its
-                tokens are asked for. None where nobody looks on.
+            watch: Called with each reply that counts before it is asked for; it grows from then on.
+            texts: Of each side the texts of tokens that are known, for somebody who looks on; others are asked for when
+                a reply has ended, and go in there. None where nobody needs them.
+            sampling: What else is asked of the sampler, beside what the plan says.
         """
         self._plan = plan
         self._parties = parties
         self._clock, self._wall_clock, self._new_key = clock, wall_clock, new_key
         self._keep, self._tell = keep, tell
         self._idle_limit, self._sleep = idle_limit_seconds, sleep
-        self._watch = watch
+        self._watch, self._texts, self._sampling = watch, texts or {}, sampling or Sampling()
         self._asked_last: str | None = None
         """Address of the server that was asked last."""
         self.samples = list(earlier)
@@ -159,8 +164,8 @@ class Comparing:
         if blocks:
             await self._warm_up()
         for block in blocks:
-            if self._plan.together:
-                await asyncio.gather(*(self._side_of(block, side) for side in block.order))
+            if self._plan.together and self._goes_on:
+                await _all_of(self._side_of(block, side) for side in block.order)
                 continue
             for side in block.order:
                 if self._goes_on and self._missing(block, side):
@@ -214,13 +219,7 @@ class Comparing:
                 if self._goes_on:
                     await self._measure(asked, block.number, side)
 
-        tasks = [asyncio.ensure_future(one(asked)) for asked, _ in self._missing(block, side)]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await _all_of(one(asked) for asked, _ in self._missing(block, side))
 
     async def _measure(self, asked: Asked, block: int, side: Side) -> None:
         """One sample; one that breaks off on a server that still answers is asked for once more."""
@@ -240,13 +239,13 @@ class Comparing:
 
     async def _converse(self, prompt: Prompt, repeat: int, side: Side) -> list[Measured]:
         """Turn by turn: each reply stays in the conversation, so the two sides may come to talk of other things."""
-        party, wish = self._parties[side], self._wish(repeat)
+        party, wish = self._parties[side], replace(self._wish(repeat), texts=self._texts.get(side))
         messages, turns = self._messages(prompt)
         found: list[Measured] = []
         for turn in (None, *turns):
             if turn is not None:
                 messages = (*messages, Message("user", turn))
-            answer = await ask_once(party, messages, wish, self._clock, partial(self._show, side))
+            answer = await ask_once(party, messages, wish, self._clock, partial(self._watch, side))
             found.append(measured(answer, party))
             if found[-1].failure is not None:
                 break
@@ -262,7 +261,8 @@ class Comparing:
 
     def _wish(self, repeat: int) -> Wish:
         plan = self._plan
-        sampling = Sampling(
+        sampling = replace(
+            self._sampling,
             max_tokens=plan.max_tokens,
             temperature=plan.temperature,
             top_p=plan.top_p,
@@ -270,11 +270,7 @@ class Comparing:
             stop=plan.stop,
             ignore_eos=True if plan.fixed_length else None,
         )
-        return Wish(sampling, self._idle_limit, alone=plan.concurrency == 1, pieces=self._watch is not None)
-
-    def _show(self, side: Side, reply: Reply) -> None:
-        if self._watch is not None:
-            self._watch(side, reply)
+        return Wish(sampling, self._idle_limit, alone=plan.concurrency == 1)
 
     async def _judge(self, side: Side, failure: Failure | None) -> None:
         """Is the server of this side still worth asking? One that refuses a prompt is; one that is gone is not."""
@@ -301,6 +297,17 @@ class Comparing:
     def _lose(self, side: Side, error: SpecchatError) -> None:
         if self.lost is None:
             self.lost, self.lost_side = error, side
+
+
+async def _all_of(parts: Iterable[Coroutine[object, object, None]]) -> None:
+    """Run them beside each other; where one fails or this is cancelled, none of the others stays behind."""
+    tasks = [asyncio.ensure_future(part) for part in parts]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _key(sample: Sample) -> tuple[int, int, Side]:

@@ -1,4 +1,4 @@
-"""Measures one reply and nothing beside it: texts of tokens and a trace are asked for only where they are wanted.
+"""Measures one reply and nothing beside it: texts of tokens are asked for once it has ended, a trace only where wanted.
 
 Counters are read before the clock starts and after it stopped, and only where nobody else is asked meanwhile.
 """
@@ -18,6 +18,7 @@ from specchat.core.switch_meaning import meaning_of
 from specchat.core.switching import Speculation, Way
 from specchat.session.arrivals import Arrivals
 from specchat.session.counter_checking import checked_by_counters
+from specchat.session.known_texts import KnownTexts
 from specchat.session.ports import ChatBackend, ChatRequest, Clock, Message, Sampling
 
 _REFUSALS = range(400, 500)
@@ -45,8 +46,9 @@ class Wish:
     """Is nobody else asked meanwhile, so that the server's counters can tell?"""
     trace_key: str | None = None
     """Ask the hook for a trace under this key."""
-    pieces: bool = False
-    """Ask for the texts of its tokens too, for somebody who looks on? That is other work for the same server."""
+    texts: KnownTexts | None = None
+    """Texts of its tokens that are known, for somebody who looks on. Those that are missing are asked for when it has
+    ended, so that the server has no other work meanwhile, and go in here. None where nobody needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,12 @@ async def ask_once(
     reply = Reply(
         clock(),
         draft_length=limit if by_hook else party.server.draft_length,
-        pieces_expected=wish.pieces,
+        pieces_expected=wish.texts is not None,
         speculation=party.speculation,
         model=party.server.model,
     )
+    if wish.texts is not None:
+        reply.add(wish.texts.known)
     before = await party.backend.read_counters() if wish.alone else None
     arrivals = Arrivals(party.backend, request)
     try:
@@ -96,6 +100,8 @@ async def ask_once(
         outcome, error = await _grown(arrivals, reply, wish)
         async for event in arrivals.rest(reply, broke=outcome is not Outcome.FINISHED):
             reply.add(event)
+            if wish.texts is not None:
+                wish.texts.note(event)
         reply.end(outcome, error)
     finally:
         await arrivals.close()
@@ -159,8 +165,6 @@ async def _grown(arrivals: Arrivals, reply: Reply, wish: Wish) -> tuple[Outcome,
             arrivals.stop()
             return Outcome.FAILED, item
         reply.add(item)
-        if wish.pieces:
-            arrivals.fetch_pieces(reply)
     if reply.finish_reason is not None or reply.done_seen:
         return Outcome.FINISHED, None
     return Outcome.FAILED, StreamBroken("The stream ended before the reply did.", "Look at the server's log.")

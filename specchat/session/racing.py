@@ -24,6 +24,7 @@ from specchat.core.server import ServerInfo
 from specchat.core.switching import Speculation, Way
 from specchat.session.chat import ChatSession
 from specchat.session.comparing import Comparing, Ending, Progress, WarmingUp
+from specchat.session.known_texts import KnownTexts
 from specchat.session.measuring import Party
 from specchat.session.ports import Clock, Sampling
 from specchat.session.power import PowerMeter
@@ -89,6 +90,7 @@ class Race:
         runs: Is it running now?
         lost: Why a server was given up.
         off_meant: What switching off turned out to mean, where a trace told.
+        is_trial: Was this made on servers that nobody had warmed up? It is shown, and dropped once there is more.
     """
 
     prompt: str
@@ -109,21 +111,33 @@ class Race:
     runs: bool = False
     lost: SpecchatError | None = None
     off_meant: str = ""
+    is_trial: bool = False
     _is_warm: bool = False
+    _texts: Mapping[Side, KnownTexts] = field(init=False)
     _began: tuple[float, int] | None = None
     """When these runs began, and how many there were then."""
     _comparing: Comparing | None = None
 
+    def __post_init__(self) -> None:
+        """Know no texts yet: those of one server are known to both sides."""
+        on = KnownTexts()
+        self._texts = {Side.ON: on, Side.OFF: on if self.racers.way is Way.HOOK else KnownTexts()}
+
     @property
     def plan(self) -> Plan:
-        """All that was asked for until now."""
+        """All that was asked for until now. The trial was the warm-up of what comes after it.
+
+        Raises:
+            ConfigurationError: If so few tokens are wanted that nothing can be measured.
+        """
         sampling = self.sampling
         rests = self.racers.share_a_machine and not self.together
         return Plan(
             (Prompt((self.prompt,)),),
             repeats=max(1, self.wanted),
             max_tokens=sampling.max_tokens or DEFAULT_MAX_TOKENS,
-            warm_up=0,
+            warm_up=int(self._is_warm and not self.is_trial),
+            seed=sampling.seed or 0,
             temperature=sampling.temperature or 0.0,
             top_p=sampling.top_p,
             stop=sampling.stop,
@@ -135,7 +149,7 @@ class Race:
     @property
     def pairs(self) -> list[Pair]:
         """The runs that are whole on both sides."""
-        return pairs_of(self.samples)
+        return [pair for pair in pairs_of(self.samples) if not pair.failed]
 
     @property
     def done(self) -> int:
@@ -144,13 +158,19 @@ class Race:
         return sum((number, Side.ON) in final and (number, Side.OFF) in final for number in range(self.wanted))
 
     async def run(self, count: int) -> Ending:
-        """Race some more times. A first single run is shown at once; several begin with a warm-up of each side.
+        """Race some more times.
+
+        A first single run is shown at once, as a trial: it warms both sides up, and the next runs begin anew. Where
+        several come first, a warm-up of each side goes before them.
 
         Raises:
             ConfigurationError: If `keep` cannot keep a sample; it is in `samples` all the same.
         """
-        self.wanted = self.done + count
+        if self.is_trial:
+            self.samples, self.is_trial = [], False
         warm_up = 1 if count > 1 and not self._is_warm else 0
+        self.is_trial = not self._is_warm and not warm_up
+        self.wanted = self.done + count
         comparing = self._comparing = Comparing(
             replace(self.plan, warm_up=warm_up),
             self.racers.parties,
@@ -161,6 +181,8 @@ class Race:
             keep=self._take,
             tell=self._tell,
             watch=self._show,
+            texts=self._texts,
+            sampling=self.sampling,
         )
         self.runs, self.lost = True, None
         self._began = None
@@ -173,7 +195,8 @@ class Race:
         finally:
             self.runs, self.warming, self._comparing = False, None, None
             self.lost, self.off_meant = comparing.lost, self.off_meant or comparing.off_meant
-            self._is_warm = True
+            final = {sample.side for sample in self.samples if sample.is_final}
+            self._is_warm = self._is_warm or len(final) == len(Side)
 
     def stop(self) -> None:
         """End the runs; what was measured stays."""
@@ -182,14 +205,17 @@ class Race:
 
     def forget(self) -> None:
         """Drop what was measured: what comes now is another comparison."""
-        self.samples, self.wanted, self.lost = [], 0, None
+        self.samples, self.wanted, self.lost, self.is_trial = [], 0, None, False
         self.replies.clear()
 
     @property
     def fingerprint(self) -> str:
         """What makes this comparison this one, however many runs it has."""
         identity = {str(side): {"url": one.url, "model": one.model} for side, one in self.racers.servers.items()}
-        return replace(self.plan, repeats=1).fingerprint({"way": str(self.racers.way), **identity})
+        asked = self.sampling.given()
+        return replace(self.plan, repeats=1, warm_up=0).fingerprint({
+            "way": str(self.racers.way), "sampling": asked, **identity,
+        })  # fmt: skip
 
     def record(self, *, started: str, finished: str) -> Record:
         """The comparison, for exports."""
@@ -211,7 +237,11 @@ class Race:
 
     def notes(self, plan: Plan) -> Sequence[str]:
         """What a reader should know of the two sides."""
-        return self.racers.notes(plan, self.off_meant)
+        planned = {"max_tokens", "temperature", "top_p", "seed", "stop"}
+        more = {name: value for name, value in self.sampling.given().items() if name not in planned}
+        asked = ", ".join(f"{name} {value}" for name, value in more.items())
+        also = [f"Both sides were also asked for {asked}."] if more else []
+        return [*self.racers.notes(plan, self.off_meant), *also]
 
     def _take(self, sample: Sample) -> None:
         reply = self.replies.get(sample.side)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from specchat.core.comparison.divergence import first_difference
 from specchat.core.comparison.pairs import Pair
 from specchat.core.comparison.samples import LEAST_SECONDS_A_TOKEN
-from specchat.core.reply import Reply
+from specchat.core.reply import Outcome, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,20 @@ def rate_of(reply: Reply) -> float | None:
     """Decode tokens per second until now; None before there are two tokens, and where they arrived all at once."""
     rate = reply.clock.mean_rate
     return None if rate is None or rate * LEAST_SECONDS_A_TOKEN > 1 else rate
+
+
+def parting_of(one: Reply, other: Reply) -> int | None:
+    """The first token in which two replies differ, counted from 0, however far they have come.
+
+    Where one of them ended and the other goes on, that is the first token behind the end. None where they are equal as
+    far as can be told: a reply that was stopped may have gone on in the same way.
+    """
+    first, second = ([token for token in reply.ids if token is not None] for reply in (one, other))
+    where = first_difference(first, second)
+    if where is None or where < min(len(first), len(second)):
+        return where
+    shorter = one if len(first) < len(second) else other
+    return where if shorter.has_ids and shorter.outcome is Outcome.FINISHED else None
 
 
 def spread_of(values: Sequence[float | None]) -> Spread | None:

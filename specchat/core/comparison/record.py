@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from specchat.core.comparison.plan import Plan
 from specchat.core.comparison.result import Result, result_of
 from specchat.core.comparison.samples import Sample, Side
-from specchat.core.comparison.verdict import names_of, sentences
+from specchat.core.comparison.verdict import names_of, remarks, sentences
 from specchat.core.errors import SpecchatError
 from specchat.core.server import ServerInfo
 from specchat.core.switching import Way
@@ -56,3 +56,8 @@ class Record:
     def verdict(self) -> list[str]:
         """All that is to be said."""
         return sentences(self.plan, self.result, self.names)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be said where figures and failures are shown already."""
+        return remarks(self.plan, self.result, self.names)

@@ -76,7 +76,12 @@ def notes_of_pair(on: ServerInfo, off: ServerInfo, plan: Plan) -> list[str]:
         )
     if on.version != off.version and on.version and off.version:
         notes.append(f"The servers are of different versions, {_shown(on.version)} and {_shown(off.version)}.")
-    if share_a_machine(on, off):
+    if share_a_machine(on, off) and plan.together:
+        notes.append(
+            "Both servers are on one machine and were asked at the same time: each slows the other, so neither rate is"
+            " what that server reaches alone."
+        )
+    elif share_a_machine(on, off):
         rest = f", with {plan.settle_s:g} s of rest in between" if plan.settle_s else ""
         notes.append(
             f"Both servers are on one machine and are never asked at the same time{rest}; what the idle one holds of"
@@ -105,9 +110,11 @@ def notes_of_switch(server: ServerInfo, plan: Plan, meant: str) -> list[str]:
 
 
 def _of_plan(plan: Plan) -> list[str]:
-    count = plan.concurrency
+    count, notes = plan.concurrency, []
+    if plan.together:
+        notes.append("Both sides of a pair were asked at the same time.")
     shared = f"{count} requests ran beside each other: decode rates are those of single replies, throughput is of all."
-    return [shared] if count > 1 else []
+    return [*notes, shared] if count > 1 else notes
 
 
 def _last_part(name: str | None) -> str:

@@ -16,6 +16,9 @@ WHAT_THE_INTERVAL_MEANS = (
     "The interval: for other prompts of the same kind, asked on the same servers under the same load, 95 of 100 such"
     " intervals hold the true median. It says nothing of other kinds of prompts, other loads or other machines."
 )
+INTERVAL_OF_ONE_PROMPT = (
+    "The interval is of the runs of this one prompt: it says how they scatter, and nothing of other prompts."
+)
 WHY_GREEDY_TEXTS_PART = (
     "At temperature 0 texts may part all the same: the target checks several tokens in one step and rounds otherwise"
     " than when it computes one (bf16, other kernels, other batches), and where two words are almost equally likely the"
@@ -57,17 +60,27 @@ def sentences(plan: Plan, result: Result, names: dict[Side, str]) -> list[str]:
     total = result.total
     said = [_headline(total, names)]
     if total.speed.interval is not None:
-        said.append(WHAT_THE_INTERVAL_MEANS)
+        said.append(INTERVAL_OF_ONE_PROMPT if total.speed.prompts == 1 else WHAT_THE_INTERVAL_MEANS)
         if total.speed.prompts < FEW_PROMPTS:
             count = "one prompt" if total.speed.prompts == 1 else f"{total.speed.prompts} prompts"
             said.append(f"With {count} the interval is a rough one: compare with more.")
     said += _end_to_end(total, names)
     said += _acceptance(total, names)
     said += _texts(plan, result, names)
-    said += _troubles(result, names)
+    said += _troubles(result, names) + _failures(result, names)
     if not result.is_complete:
         said.append(f"The comparison is not whole: {result.samples} of {result.wanted} replies were measured.")
     return said
+
+
+def remarks(plan: Plan, result: Result, names: dict[Side, str]) -> list[str]:
+    """What is to be said where figures and failures are shown already: doubts of them first, then why texts part."""
+    total, texts = result.total, _texts(plan, result, names)
+    said = _troubles(result, names)
+    if total.speed.interval is not None:
+        said.append(INTERVAL_OF_ONE_PROMPT if total.speed.prompts == 1 else WHAT_THE_INTERVAL_MEANS)
+    # Of a single pair the figures tell that much.
+    return said + (texts[1:] if total.pairs == 1 else texts)
 
 
 def divergence_text(one: PromptResult) -> str:
@@ -167,13 +180,6 @@ def _troubles(result: Result, names: dict[Side, str]) -> list[str]:
         if of.disobeyed:
             count = f"{of.disobeyed} of {of.samples} replies"
             said.append(f"In {count} that were to be off the server drafted all the same: the ratio is too small.")
-    for one in result.prompts:
-        if one.failure is None:
-            continue
-        who = " and ".join(names[side] for side in one.refused)
-        what = f"was refused by {who}" if one.refused else "was not answered whole each time"
-        # A server's own words end as they like.
-        said.append(f"Prompt {one.number + 1} {what}: {one_line(one.failure.message, 300).rstrip('. ')}.")
     unequal = [one for one in result.prompts if None not in one.prompt_tokens and len(set(one.prompt_tokens)) > 1]
     if unequal:
         on, off = unequal[0].prompt_tokens
@@ -181,6 +187,18 @@ def _troubles(result: Result, names: dict[Side, str]) -> list[str]:
             f"The servers read the same prompt as {on} and {off} tokens (prompt {unequal[0].number + 1}): another chat"
             " template or another model, so this compares more than speculation."
         )
+    return said
+
+
+def _failures(result: Result, names: dict[Side, str]) -> list[str]:
+    said = []
+    for one in result.prompts:
+        if one.failure is None:
+            continue
+        who = " and ".join(names[side] for side in one.refused)
+        what = f"was refused by {who}" if one.refused else "was not answered whole each time"
+        # A server's own words end as they like.
+        said.append(f"Prompt {one.number + 1} {what}: {one_line(one.failure.message, 300).rstrip('. ')}.")
     return said
 
 

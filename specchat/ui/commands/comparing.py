@@ -33,7 +33,8 @@ def compare(chat: "ChatScreen", argument: str) -> None:
     """Race a prompt: the one that is given, else the last one that was asked.
 
     Raises:
-        SpecchatError: If there is nothing to ask, or no side without speculation, or a reply is running.
+        SpecchatError: If there is nothing to ask, or no side without speculation, or a reply is running, or the chat's
+            settings allow too few tokens.
     """
     turns = [turn for turn in chat.session.conversation.turns if turn.prompt]
     prompt = argument.strip() or (turns[-1].prompt if turns else "")
@@ -53,6 +54,9 @@ def compare(chat: "ChatScreen", argument: str) -> None:
         together=racers.can_run_together and not racers.share_a_machine,
         meter=_meter(chat, racers),
     )
+
+    # Settings that nothing can be measured with are refused here, where there is somebody to tell.
+    _ = race.plan
 
     def described() -> tuple[str, Mapping[str, object]]:
         identity = {str(side): {"url": server.url, "model": server.model} for side, server in racers.servers.items()}

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from specchat.core.comparison.pairs import Pair
+from specchat.core.comparison.pairs import Pair, latest
 from specchat.core.comparison.racing import Spread, rate_of, seconds_of, speed_spread, spread_of, tokens_after
 from specchat.core.comparison.record import Record
 from specchat.core.comparison.samples import AL_POOLED, Side
-from specchat.core.errors import SpecchatError
-from specchat.core.harmless import one_line
+from specchat.core.harmless import harmless, one_line
 from specchat.core.reply import Reply
 from specchat.core.reply_figures import speculation_of
 from specchat.core.server import ServerInfo
@@ -24,9 +23,9 @@ _NAMES = {Side.ON: "on", Side.OFF: "off"}
 _PARTED = "mark-find"
 """The look of the place where the texts part."""
 _BAR_FROM_CELLS = 8
-_OF_ONE_PROMPT = (
-    "The interval is of the runs of this one prompt: it says nothing of other prompts. specchat compare asks many."
-)
+_TRIAL = "This first run warmed both sides up: it does not count once there are more (3, 5 or 0)."
+_LOST = "What was measured is kept: Enter goes on once both servers answer."
+_EXCERPT = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,28 +152,25 @@ def waiting(race: Race, width: int) -> tuple[Line, ...]:
 
 def verdict(race: Race, record: Record, kept: str, width: int) -> tuple[Line, ...]:
     """What the runs say: figures first, then sentences, then where it is kept."""
-    total, pairs = record.result.total, race.pairs
+    pairs = race.pairs
     lines: list[Line] = []
     if race.lost is not None:
-        lines += _said(_text(race.lost), "bad", width)
-    for sample in race.samples[-2:]:
+        lines += said(f"{race.lost.message} {_LOST}", "bad", width)
+    for sample in latest(race.samples)[-2:]:
         if sample.failure is not None and race.lost is None:
-            lines += _said(f"{_NAMES[sample.side]}: {sample.failure.message} {sample.failure.hint}", "bad", width)
-    first, *rest = record.verdict
-    lines += _said(first, "strong", width)
+            lines += said(f"{_NAMES[sample.side]}: {sample.failure.message} {sample.failure.hint}", "bad", width)
+    lines += said(record.verdict[0], "strong", width)
     if pairs:
         lines += _figures(record, pairs, width)
         lines += _parting(pairs[-1], width)
-    # The rest of the figures stands above.
-    shown = [text for text in rest if text.startswith(("At temperature", "Texts"))]
-    if total.speed.interval is not None:
-        shown.insert(0, _OF_ONE_PROMPT)
+    shown = [_TRIAL] if race.is_trial and pairs else []
+    shown += record.remarks
     if any(sample.energy_j is not None for sample in race.samples):
         shown.append(WHAT_ENERGY_IS)
     for text in (*shown, *record.notes):
-        lines += _said(text, "dim", width)
+        lines += said(text, "dim", width)
     if kept:
-        lines += _said(f"Every run is kept in {kept}", "dim", width)
+        lines += said(f"Every run is kept in {kept}", "dim", width)
     return tuple(lines)
 
 
@@ -223,17 +219,18 @@ def _parting(pair: Pair, width: int) -> list[Line]:
     if where is None:
         return [line((f" {'texts':<18}", "dim"), ("equal to the last token", "strong"))]
     place = f"token {where.token}" if where.token is not None else f"character {where.character}"
-    before, on, off = (one_line(text, 24) for text in (where.before, where.on, where.off))
+    on, off = (_excerpt(text[:_EXCERPT]) or "(end)" for text in (where.on, where.off))
     texts: list[Run] = [(f" {'texts part at':<18}", "dim"), (f"{place} ", "strong")]
     if width >= 80:
-        texts += [("…" + before[-12:], "dim"), (on[:14] or "(end)", _PARTED), (" / ", "dim")]
-        texts.append((off[:14] or "(end)", _PARTED))
+        texts += [("…" + _excerpt(where.before[-_EXCERPT:]), "dim"), (on, _PARTED), (" / ", "dim"), (off, _PARTED)]
     return [Line(tuple(texts))]
 
 
-def _said(text: str, look: str, width: int) -> list[Line]:
+def _excerpt(text: str) -> str:
+    """A piece of a text as it is, spaces included, in one row."""
+    return harmless(text).replace("\n", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}").replace("\t", " ")
+
+
+def said(text: str, look: str, width: int) -> list[Line]:
+    """A sentence, wrapped."""
     return [line((f" {part}", look)) for part in wrap(text, max(10, width - 2))]
-
-
-def _text(error: SpecchatError) -> str:
-    return f"{error.message} {error.hint}".strip()

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
+from specchat.core.comparison.racing import parting_of
 from specchat.core.comparison.record import Record
 from specchat.core.comparison.samples import Side
 from specchat.core.conversation import Turn
@@ -248,13 +249,14 @@ class RaceScreen(Screen[None]):
 
     def _mark_parting(self) -> None:
         """Mark in both texts the first token in which they differ, and bring it into sight."""
-        where = self.race.pairs[-1].divergence if self.race.pairs else None
-        if where is None or where.token is None or self._said is not None:
+        replies = [turn.reply for turn in self._shown.values()]
+        where = parting_of(*replies) if len(replies) == len(Side) else None
+        if where is None:
             return
         rows = []
         for side, turn in self._shown.items():
             column = self.column(side)
-            index = min(turn.reply.index_of(where.token), len(turn.reply.rows) - 1)
+            index = min(turn.reply.index_of(where), len(turn.reply.rows) - 1)
             while index > 0 and not turn.reply.rows[index][1]:
                 index -= 1  # where texts of tokens are not known, a chunk has all its text at its first token
             place = column.document.place_of_token(0, index)
@@ -269,13 +271,15 @@ class RaceScreen(Screen[None]):
 
     def _show_verdict(self) -> None:
         if not self.race.samples:
-            lines = () if self._said is None else self._said_lines()
-            self.verdict.show(lambda _: lines)
+            self.verdict.show(self._said_lines)
             return
         record, kept = self._record(), self._kept()
         where = "" if kept is None else str(kept)
-        said = self._said_lines()
-        self.verdict.show(lambda width: said + race_lines.verdict(self.race, record, where, width), from_top=True)
 
-    def _said_lines(self) -> tuple[Line, ...]:
-        return () if self._said is None else (Line((self._said,)),)
+        def lines(width: int) -> tuple[Line, ...]:
+            return self._said_lines(width) + race_lines.verdict(self.race, record, where, width)
+
+        self.verdict.show(lines, from_top=True)
+
+    def _said_lines(self, width: int) -> tuple[Line, ...]:
+        return () if self._said is None else tuple(race_lines.said(*self._said, width))

@@ -233,7 +233,11 @@ def test_a_broken_reply_is_neither_measured_nor_compared_with_another() -> None:
 def test_few_prompts_make_a_rough_interval_and_that_is_said() -> None:
     plan = plan_for(1, repeats=3)
     samples = [one for repeat in range(3) for one in both(20 + repeat, 10, repeat=repeat)]
-    assert "With one prompt the interval is a rough one" in " ".join(sentences(plan, result_of(plan, samples), ON_OFF))
+    said = " ".join(sentences(plan, result_of(plan, samples), ON_OFF))
+    assert "With one prompt the interval is a rough one" in said
+    # It knows nothing of other prompts, so it says nothing of them.
+    assert "for other prompts" not in said
+    assert "nothing of other prompts" in said
 
 
 def test_another_count_of_prompt_tokens_is_another_template_or_model() -> None:

@@ -61,6 +61,15 @@ def test_what_else_differs_is_said(on: ServerInfo, off: ServerInfo, said: str) -
     assert said in notes(on, off)
 
 
+def test_sides_that_are_asked_at_once_are_said_to_be() -> None:
+    beside = replace(OFF, url=ON.url.replace(":8000", ":9000"))
+    apart = " ".join(notes_of_pair(ON, OFF, plan_for(1, together=True)))
+    assert apart == "Both sides of a pair were asked at the same time."
+    shared = " ".join(notes_of_pair(ON, beside, plan_for(1, together=True)))
+    assert "each slows the other" in shared
+    assert "never" not in shared
+
+
 def test_off_by_the_hook_is_never_sold_as_a_true_baseline() -> None:
     hook = Hook(trace=True, switch=True, off_draft_forwards=1, off_why="The cache is kept.")
     server = replace(ON, hook=hook)

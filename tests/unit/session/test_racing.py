@@ -7,7 +7,7 @@ import pytest
 from fake_local_servers import FakeGpus
 from fakes import FixedClock, Hang, Pause, Scripted, ScriptedBackend, server_info
 from replies import chunk
-from specchat.core.comparison.racing import seconds_of, spread_of, tokens_after
+from specchat.core.comparison.racing import parting_of, seconds_of, spread_of, tokens_after
 from specchat.core.comparison.samples import Sample, Side
 from specchat.core.errors import CannotSwitch, ConfigurationError, StreamBroken
 from specchat.core.events import Event, StreamEnded
@@ -88,18 +88,102 @@ async def test_a_run_is_both_sides_once_and_is_kept() -> None:
     assert (race.done, race.runs, race.lost) == (1, False, None)
 
 
-async def test_more_runs_are_added_after_one_warm_up_of_each_side_and_the_order_alternates() -> None:
+async def test_a_first_run_alone_is_a_trial_that_does_not_count_once_there_are_more() -> None:
+    kept: list[Sample] = []
     second = second_server()
-    session = session_of(second=second)
-    race = race_of(session)
+    race = race_of(session_of(second=second), keep=kept.append)
     await race.run(1)
+    assert (race.is_trial, race.plan.warm_up) == (True, 0)
     await race.run(3)
-    assert (race.done, len(race.pairs), len(race.samples)) == (4, 4, 8)
-    assert [one.repeat for one in race.samples] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert (race.is_trial, race.plan.warm_up) == (False, 1)
+    assert (race.done, len(race.pairs), len(race.samples)) == (3, 3, 6)
+    assert [one.repeat for one in race.samples] == [0, 0, 1, 1, 2, 2]
+    # One reply for each run: the trial was the warm-up. And it is kept all the same.
+    assert len(second.requests) == 4
+    assert len(kept) == 8
+
+
+async def test_more_runs_are_added_and_the_order_alternates() -> None:
+    race = race_of(session_of(second=second_server()))
+    for count in (1, 2, 2):
+        await race.run(count)
+    assert (race.done, len(race.samples)) == (4, 8)
     firsts = [race.samples[number].side for number in (0, 2, 4, 6)]
     assert firsts[0] != firsts[1] == firsts[3] != firsts[2]
-    # One reply for each run: the server was warm after the first.
-    assert len(second.requests) == 4
+
+
+async def test_a_trial_that_was_stopped_leaves_the_next_run_a_trial() -> None:
+    hang = Hang()
+    second = ScriptedBackend([hang], OFF, server=second_server().server)
+    race = race_of(session_of(second=second))
+    running = asyncio.ensure_future(race.run(1))
+    while not second.requests:  # noqa: ASYNC110 - the fake has no event for it
+        await asyncio.sleep(0)
+    race.stop()
+    assert await running is Ending.INTERRUPTED
+    await race.run(1)
+    assert (race.done, race.is_trial) == (1, True)
+
+
+async def test_no_text_of_a_token_is_asked_for_while_a_reply_is_measured() -> None:
+    class Asked(ScriptedBackend):
+        calls = 0
+
+        async def learn_pieces(self, ids, runs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            assert self.closed_streams == len(self.requests)
+            type(self).calls += 1
+            return await super().learn_pieces(ids, runs)
+
+    pieces = {1000: "A", 2: "b", 3: "c", 4: "d", 5: "e", 9: "x", 10: "y", 11: "z"}
+    server = server_info(hook=HOOK, url="http://gpu01:8000")
+    backend = Asked(ON, OFF, server=server, pieces=pieces)
+    race = race_of(ChatSession(backend, server, FixedClock()))
+    texts: list[list[str]] = []
+    await race.run(1)
+    first_calls = backend.calls
+    assert first_calls
+    # Whichever side came first: each token has its own text in the end.
+    assert sorted(text for reply in race.replies.values() for _, text in reply.rows) == sorted("Abcde" + "Abxyz")
+    race.keep = lambda sample: texts.append([text for _, text in race.replies[sample.side].rows])
+    backend.scripts = [ON]
+    await race.run(1)
+    assert backend.calls == first_calls
+    assert texts == [list("Abcde")] * 2
+
+
+async def test_where_a_sample_cannot_be_kept_no_reply_runs_on() -> None:
+    def full(_: Sample) -> None:
+        raise ConfigurationError("The disk is full.")
+
+    hang = Hang()
+    second = ScriptedBackend([OFF[0], hang], server=second_server().server)
+    race = race_of(session_of(second=second), together=True, keep=full)
+    with pytest.raises(ConfigurationError, match="disk is full"):
+        await race.run(1)
+    assert second.closed_streams == len(second.requests) == 1
+    assert race.replies[Side.OFF].outcome is Outcome.STOPPED
+
+
+async def test_all_settings_of_the_chat_hold_for_both_sides() -> None:
+    second = second_server()
+    session = session_of(second=second)
+    sampling = Sampling(max_tokens=12, temperature=0.5, seed=7, top_k=20, thinking=False)
+    race = Race(
+        "Why?", racers_of(session), sampling, clock=FixedClock(), wall_clock=FixedClock(), new_key=lambda: "key"
+    )
+    before = race.fingerprint
+    await race.run(1)
+    assert second.requests[0].sampling == sampling
+    assert "top_k 20, thinking False" in " ".join(race.notes(race.plan))
+    race.sampling = Sampling(max_tokens=12, temperature=0.5, seed=7)
+    assert race.fingerprint != before
+
+
+async def test_a_run_with_a_broken_side_is_no_pair() -> None:
+    second = ScriptedBackend([OFF[0], StreamBroken("The connection broke.")], server=second_server().server)
+    race = race_of(session_of(second=second))
+    await race.run(1)
+    assert race.pairs == []
 
 
 async def test_several_runs_at_once_begin_with_a_warm_up() -> None:
@@ -125,11 +209,12 @@ async def test_both_sides_are_asked_at_once_where_that_is_wanted() -> None:
 
 async def test_stopping_keeps_the_runs_that_are_whole() -> None:
     hang = Hang()
-    second = ScriptedBackend(OFF, [hang], server=second_server().server)
+    second = ScriptedBackend(OFF, OFF, [hang], server=second_server().server)
     race = race_of(session_of(second=second))
     await race.run(1)
+    await race.run(1)
     running = asyncio.ensure_future(race.run(1))
-    while len(second.requests) < 2:  # noqa: ASYNC110 - the fake has no event for it
+    while len(second.requests) < 3:  # noqa: ASYNC110 - the fake has no event for it
         await asyncio.sleep(0)
     race.stop()
     assert await running is Ending.INTERRUPTED
@@ -203,6 +288,26 @@ def test_tokens_after_some_seconds_are_those_whose_chunks_had_come() -> None:
     assert seconds_of(reply, 3.5) == 3.5
     reply.end(Outcome.FINISHED)
     assert seconds_of(reply, 3.5) == 2.0
+
+
+def replied(*ids: int, outcome: Outcome = Outcome.FINISHED) -> Reply:
+    reply = Reply(0.0)
+    for number, token in enumerate(ids):
+        reply.add(chunk(1.0 + number, "w", token))
+    if outcome is not Outcome.RUNNING:
+        reply.end(outcome)
+    return reply
+
+
+def test_two_replies_part_in_the_first_token_that_differs_as_far_as_they_came() -> None:
+    whole = replied(1, 2, 3, 4)
+    assert parting_of(whole, replied(1, 2, 9, 4)) == 2
+    assert parting_of(whole, replied(1, 2, 3, 4)) is None
+    assert parting_of(whole, replied(1, 2)) == 2
+    # What was stopped may have gone on like the other.
+    assert parting_of(whole, replied(1, 2, outcome=Outcome.STOPPED)) is None
+    assert parting_of(replied(1, 9, outcome=Outcome.STOPPED), whole) == 1
+    assert parting_of(whole, replied()) is None
 
 
 def test_a_spread_is_of_what_is_known() -> None:
