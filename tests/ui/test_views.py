@@ -218,6 +218,21 @@ def test_a_continuation_has_no_question() -> None:
     ],
     width=4,
 )
+@example(
+    tokens=[Token(7, "", Channel.REASONING, Label(Origin.ACCEPTED, 1))],
+    changes=[
+        (
+            "tokens",
+            1,
+            [
+                Token(None, "a", Channel.CONTENT, Label(Origin.ACCEPTED, 1)),
+                Token(None, "a", Channel.REASONING, Label(Origin.ACCEPTED, 1)),
+            ],
+        ),
+        ("view", True, False),
+    ],
+    width=4,
+)
 @given(_TOKENS, st.lists(_CHANGE, max_size=6), st.integers(4, 30))
 @settings(max_examples=300, deadline=None)
 def test_any_changes_end_as_a_fresh_layout_and_say_from_which_row_on(

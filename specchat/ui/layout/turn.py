@@ -279,7 +279,8 @@ class TurnLayout:
         """Tell each stretch of thinking its tokens; those before it without a text may hang on what precedes."""
         counted = 0
         for number, section in enumerate(self._sections):
-            if section.channel is Channel.REASONING:
+            # One without any text is not shown, and is none where the reply is laid out at once.
+            if section.channel is Channel.REASONING and section.part.height:
                 ends = self._sections[number + 1].first if number + 1 < len(self._sections) else len(self._thought)
                 section.count = self._thought.count(1, counted, ends)
                 counted = ends
