@@ -17,7 +17,7 @@ from specchat.session.chat import ChatSession
 from specchat.session.local_servers import LaunchedServer, LaunchView
 from specchat.wiring import connection_from
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(900)]
 
 FIRST, SECOND = "Name three colours.", "Now name three animals, one on each line."
 LIMITS = {"max_tokens": 60, "temperature": 0.0}
