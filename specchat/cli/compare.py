@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 from uuid import uuid4
 
-from specchat.cli.compare_servers import Opponents, opponents, refuse_changed
+from specchat.cli.compare_servers import opponents, refuse_changed
 from specchat.cli.compare_table import RunDisplay, print_result
 from specchat.cli.summary import failure_line
 from specchat.config import paths
@@ -28,6 +28,7 @@ from specchat.exports.compare_json import compare_object
 from specchat.exports.compare_markdown import compare_markdown
 from specchat.exports.sample_file import Kept, SampleFile, begin, go_on, read_samples
 from specchat.session.comparing import Comparing, Ending
+from specchat.session.opponents import Opponents
 from specchat.theming import load_theme
 from specchat.theming.page import page_colors
 from specchat.wiring import Connection

@@ -1,6 +1,8 @@
 """What a server says about itself. Every field may be unknown: a server without it is still worth talking to."""
 
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from specchat.core.counters import CounterReading
 
@@ -73,3 +75,12 @@ class ServerInfo:
     def with_draft_length(self, draft_length: int | None) -> "ServerInfo":
         """The same server, once a reply has told k."""
         return self if draft_length is None else replace(self, draft_length=draft_length)
+
+
+def is_local(url: str) -> bool:
+    """Is this an address of this machine's own?"""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,6 +1,6 @@
 """Races of one prompt: both sides answer it, again and again, while somebody looks on. Owns the runs of one prompt.
 
-What is measured, and how, is `comparing`'s; this adds up its runs and says who may race.
+What is measured, and how, is `comparing`'s; this adds up its runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,71 +11,16 @@ from specchat.core.comparison.pairs import Pair, latest, pairs_of
 from specchat.core.comparison.plan import Plan, Prompt
 from specchat.core.comparison.record import Record
 from specchat.core.comparison.samples import Sample, Side
-from specchat.core.comparison.servers import (
-    SETTLE_SECONDS,
-    notes_of_pair,
-    notes_of_switch,
-    refuse_pair,
-    share_a_machine,
-)
 from specchat.core.errors import SpecchatError
 from specchat.core.reply import Reply
-from specchat.core.server import ServerInfo
-from specchat.core.switching import Speculation, Way
-from specchat.session.chat import ChatSession
+from specchat.core.switching import Way
 from specchat.session.comparing import Comparing, Ending, Progress, WarmingUp
 from specchat.session.known_texts import KnownTexts
-from specchat.session.measuring import Party
+from specchat.session.opponents import Opponents
 from specchat.session.ports import Clock, Sampling
 from specchat.session.power import PowerMeter
-from specchat.session.switching import Switchboard
 
 DEFAULT_MAX_TOKENS = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Racers:
-    """Who answers on each side."""
-
-    parties: Mapping[Side, Party]
-    way: Way
-    """How speculation is off: another server, or the hook in the same one."""
-
-    @property
-    def servers(self) -> dict[Side, ServerInfo]:
-        """The servers."""
-        return {side: party.server for side, party in self.parties.items()}
-
-    @property
-    def can_run_together(self) -> bool:
-        """Are there two servers, so that both sides can be asked at once?"""
-        return self.way is Way.SERVER
-
-    @property
-    def share_a_machine(self) -> bool:
-        """Are the two servers on one machine, where each slows the other?"""
-        return share_a_machine(self.servers[Side.ON], self.servers[Side.OFF])
-
-    def notes(self, plan: Plan, off_meant: str) -> list[str]:
-        """What a reader should know of them."""
-        on, off = self.servers[Side.ON], self.servers[Side.OFF]
-        return notes_of_switch(on, plan, off_meant) if self.way is Way.HOOK else notes_of_pair(on, off, plan)
-
-
-def racers_of(session: ChatSession) -> Racers:
-    """Who can race: the session's server against its second one, else against itself with the hook's switch.
-
-    Raises:
-        SpecchatError: If there is no way to switch speculation off, or the two cannot be compared.
-    """
-    backend, server = session.servers[True]
-    if False in session.servers:
-        second, baseline = session.servers[False]
-        refuse_pair(server, baseline, model_was_named=False, allow_speculating=False)
-        off = Party(second, baseline, Speculation(0, Way.SERVER))
-        return Racers({Side.ON: Party(backend, server), Side.OFF: off}, Way.SERVER)
-    speculation = Switchboard(has_second=False).choose(0, server)
-    return Racers({Side.ON: Party(backend, server), Side.OFF: Party(backend, server, speculation)}, Way.HOOK)
 
 
 @dataclass(slots=True)
@@ -94,7 +39,7 @@ class Race:
     """
 
     prompt: str
-    racers: Racers
+    opponents: Opponents
     sampling: Sampling
     clock: Clock
     wall_clock: Clock
@@ -121,7 +66,7 @@ class Race:
     def __post_init__(self) -> None:
         """Know no texts yet: those of one server are known to both sides."""
         on = KnownTexts()
-        self._texts = {Side.ON: on, Side.OFF: on if self.racers.way is Way.HOOK else KnownTexts()}
+        self._texts = {Side.ON: on, Side.OFF: on if self.opponents.way is Way.HOOK else KnownTexts()}
 
     @property
     def plan(self) -> Plan:
@@ -131,7 +76,6 @@ class Race:
             ConfigurationError: If so few tokens are wanted that nothing can be measured.
         """
         sampling = self.sampling
-        rests = self.racers.share_a_machine and not self.together
         return Plan(
             (Prompt((self.prompt,)),),
             repeats=max(1, self.wanted),
@@ -142,7 +86,7 @@ class Race:
             top_p=sampling.top_p,
             stop=sampling.stop,
             system=self.system,
-            settle_s=SETTLE_SECONDS if rests else 0.0,
+            settle_s=0.0 if self.together else self.opponents.settle_s,
             together=self.together,
         )
 
@@ -173,7 +117,7 @@ class Race:
         self.wanted = self.done + count
         comparing = self._comparing = Comparing(
             replace(self.plan, warm_up=warm_up),
-            self.racers.parties,
+            self.opponents.parties,
             clock=self.clock,
             wall_clock=self.wall_clock,
             new_key=self.new_key,
@@ -211,11 +155,8 @@ class Race:
     @property
     def fingerprint(self) -> str:
         """What makes this comparison this one, however many runs it has."""
-        identity = {str(side): {"url": one.url, "model": one.model} for side, one in self.racers.servers.items()}
-        asked = self.sampling.given()
-        return replace(self.plan, repeats=1, warm_up=0).fingerprint({
-            "way": str(self.racers.way), "sampling": asked, **identity,
-        })  # fmt: skip
+        plan = replace(self.plan, repeats=1, warm_up=0)
+        return plan.fingerprint({**self.opponents.identity(), "sampling": self.sampling.given()})
 
     def record(self, *, started: str, finished: str) -> Record:
         """The comparison, for exports."""
@@ -223,8 +164,8 @@ class Race:
         ending = Ending.LOST if self.lost else Ending.COMPLETE if self.done >= self.wanted else Ending.INTERRUPTED
         return Record(
             plan,
-            self.racers.servers,
-            self.racers.way,
+            self.opponents.servers,
+            self.opponents.way,
             tuple(self.samples),
             self.fingerprint,
             off_meant=self.off_meant,
@@ -241,7 +182,7 @@ class Race:
         more = {name: value for name, value in self.sampling.given().items() if name not in planned}
         asked = ", ".join(f"{name} {value}" for name, value in more.items())
         also = [f"Both sides were also asked for {asked}."] if more else []
-        return [*self.racers.notes(plan, self.off_meant), *also]
+        return [*self.opponents.notes(plan, self.off_meant), *also]
 
     def _take(self, sample: Sample) -> None:
         reply = self.replies.get(sample.side)

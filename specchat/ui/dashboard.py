@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from specchat.core.server import is_local
 from specchat.session.chat import ChatSession
 from specchat.session.local_servers import GpuLine
 from specchat.session.ports import Clock
 from specchat.session.server_load import ServerLoad
 from specchat.ui.gpu_polling import GpuPolling
-from specchat.ui.health import HealthWatch, is_local
+from specchat.ui.health import HealthWatch
 from specchat.ui.load_polling import LoadPolling
 from specchat.ui.readout import PANELS_FROM_COLUMNS, Readout
 from specchat.ui.widgets.lines import EdgesWidget, LinesWidget

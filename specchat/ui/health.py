@@ -1,9 +1,7 @@
 """Looks after the first replies whether a launched server accepts as many proposals as it should, and warns once."""
 
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from textual.widget import Widget
 
@@ -67,12 +65,3 @@ class HealthWatch:
                 steps += counts.steps
                 accepted += counts.accepted
         return steps, accepted
-
-
-def is_local(url: str) -> bool:
-    """Is this an address of this machine's own?"""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

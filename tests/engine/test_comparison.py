@@ -14,7 +14,8 @@ from specchat.cli.compare import Wishes, run_compare
 from specchat.core.comparison.samples import Side
 from specchat.core.switching import Way
 from specchat.session.comparing import Ending
-from specchat.session.racing import Race, racers_of
+from specchat.session.opponents import opponents_of
+from specchat.session.racing import Race
 from specchat.wiring import connection_from, open_session
 from specchat_launcher import server as launcher
 from watched_engine import Watched
@@ -90,12 +91,12 @@ async def test_a_prompt_races_on_one_server_and_both_replies_can_be_watched(hook
     connection = connection_from({"url": hooked.running.url, "max_tokens": 48})
     async with open_session(connection) as session:
         race = Race(
-            "Explain what a compiler does.", racers_of(session), session.sampling,
+            "Explain what a compiler does.", opponents_of(session), session.sampling,
             clock=time.monotonic, wall_clock=time.time, new_key=lambda: uuid4().hex,
         )  # fmt: skip
         assert await race.run(1) is Ending.COMPLETE
         assert await race.run(2) is Ending.COMPLETE
-    assert (race.done, race.racers.way) == (3, Way.HOOK)
+    assert (race.done, race.opponents.way) == (3, Way.HOOK)
     assert all(sample.failure is None for sample in race.samples)
     on, off = race.replies[Side.ON], race.replies[Side.OFF]
     assert sum(bool(text) for _, text in on.rows) > 40  # each token has a text of its own

@@ -9,9 +9,9 @@ from chat_pilot import Chat, backend_for, make_app
 from fake_local_servers import FakeLocalServers, surroundings
 from fakes import Script, server_info
 from replies import report
+from specchat.core.server import is_local
 from specchat.session.local_servers import Finding
 from specchat.ui.choosing import Chooser
-from specchat.ui.health import is_local
 
 COLLAPSED = Finding("warning", "The acceptance length is 1.05 over 40 steps.", "Usually the draft's backend is wrong.")
 

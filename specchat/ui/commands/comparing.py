@@ -5,26 +5,24 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from specchat.core.comparison.record import Record
 from specchat.core.errors import SpecchatError
+from specchat.core.server import is_local
 from specchat.exports.race_files import RaceFile, write_race
+from specchat.session.opponents import Opponents, opponents_of
 from specchat.session.power import PowerMeter
-from specchat.session.racing import Race, Racers, racers_of
+from specchat.session.racing import Race
 from specchat.ui.commands.command import Command
 
 if TYPE_CHECKING:
     from specchat.ui.screens.chat import ChatScreen
 
 
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-
-
-def _meter(chat: "ChatScreen", racers: Racers) -> PowerMeter | None:
+def _meter(chat: "ChatScreen", opponents: Opponents) -> PowerMeter | None:
     """What reads the power of the GPUs that the servers run on: only this machine's can be read."""
-    here = all(urlsplit(server.url).hostname in _LOOPBACK for server in racers.servers.values())
+    here = all(is_local(server.url) for server in opponents.servers.values())
     chooser = chat.app.chooser
     return PowerMeter(chooser.around.gpus, chat.clock) if here and chooser is not None else None
 
@@ -42,25 +40,24 @@ def compare(chat: "ChatScreen", argument: str) -> None:
         raise SpecchatError("There is no prompt to compare with yet.", "Type one behind /compare.")
     if chat.asker.running:
         raise SpecchatError("A reply is running, and would disturb the measurement.", "Stop it with Esc first.")
-    racers = racers_of(chat.session)
+    opponents = opponents_of(chat.session)
     race = Race(
         prompt,
-        racers,
+        opponents,
         chat.session.sampling,
         clock=chat.clock,
         wall_clock=time.time,
         new_key=lambda: uuid4().hex,
         system=chat.session.conversation.system,
-        together=racers.can_run_together and not racers.share_a_machine,
-        meter=_meter(chat, racers),
+        together=opponents.can_run_together and not opponents.share_a_machine,
+        meter=_meter(chat, opponents),
     )
 
     # Settings that nothing can be measured with are refused here, where there is somebody to tell.
     _ = race.plan
 
     def described() -> tuple[str, Mapping[str, object]]:
-        identity = {str(side): {"url": server.url, "model": server.model} for side, server in racers.servers.items()}
-        return race.fingerprint, {"prompt": race.prompt, "together": race.together, **identity}
+        return race.fingerprint, {"prompt": race.prompt, "together": race.together, **opponents.identity()}
 
     file = RaceFile(chat.app.comparisons_directory, described)
     race.keep = file.add

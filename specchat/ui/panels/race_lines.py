@@ -67,7 +67,7 @@ def standings(replies: Mapping[Side, Reply], now: float, *, together: bool) -> d
 
 def head(race: Race, width: int) -> EdgeLine:
     """What is compared, and how far it is."""
-    on = race.racers.servers[Side.ON]
+    on = race.opponents.servers[Side.ON]
     plan = race.plan
     how = "at once" if race.together else "in turn"
     left: list[Run] = [
@@ -91,9 +91,9 @@ def head(race: Race, width: int) -> EdgeLine:
 
 def column_head(race: Race, side: Side) -> EdgeLine:
     """Over a column: which side it is, and what its last reply came to."""
-    server, reply = race.racers.servers[side], race.replies.get(side)
+    server, reply = race.opponents.servers[side], race.replies.get(side)
     left: list[Run] = [(f" {_SIGNS[side]} ", "good" if side is Side.ON else "dim"), (_NAMES[side], "strong")]
-    left.append((f" · {_by(race.racers.way, server, side)}", "dim"))
+    left.append((f" · {_by(race.opponents.way, server, side)}", "dim"))
     right: list[Run] = []
     if reply is not None and reply.output_tokens:
         counts, _ = speculation_of(reply)
@@ -143,7 +143,7 @@ def waiting(race: Race, width: int) -> tuple[Line, ...]:
         text = "One side after the other; the bar of the first runs along with the second."
     elif race.runs:
         text = "Both sides at once."
-        if race.racers.share_a_machine:
+        if race.opponents.share_a_machine:
             text += " They are on one machine and slow each other: m asks them in turn."
     else:
         text = "Enter starts the race."

@@ -147,7 +147,7 @@ class RaceScreen(Screen[None]):
 
     def action_mode(self) -> None:
         """Ask both sides at once, or one after the other."""
-        if self.race.racers.can_run_together and not self.race.runs:
+        if self.race.opponents.can_run_together and not self.race.runs:
             self.race.forget()
             self.race.together = not self.race.together
             self.action_race(1)
@@ -177,7 +177,7 @@ class RaceScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
         """Keys that mean nothing here are not shown."""
         if action == "mode":
-            return self.race.racers.can_run_together
+            return self.race.opponents.can_run_together
         return True
 
     # -- scrolling ----------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class RaceScreen(Screen[None]):
     def _show_reply(self, side: Side, reply: Reply) -> None:
         column, shown = self.column(side), self._shown.get(side)
         if shown is None or shown.reply is not reply:
-            shown = self._shown[side] = Turn("", reply, self.race.racers.servers[side])
+            shown = self._shown[side] = Turn("", reply, self.race.opponents.servers[side])
             self._rows[side] = 0
             column.clear()
             column.set_marks("find", {})

@@ -17,9 +17,10 @@ from specchat.core.switching import Way
 from specchat.session.chat import ChatSession
 from specchat.session.comparing import Ending
 from specchat.session.local_servers import GpuLine
+from specchat.session.opponents import Opponents, opponents_of
 from specchat.session.ports import Sampling
 from specchat.session.power import PowerMeter
-from specchat.session.racing import Race, Racers, racers_of
+from specchat.session.racing import Race
 
 DONE = StreamEnded(9.0, done=True)
 ON: list[Event] = [chunk(1.0, "A", 1000), chunk(1.5, "bcd", 2, 3, 4), chunk(2.0, "e", 5, finish_reason="stop"), DONE]
@@ -46,32 +47,32 @@ def second_server(**changes: object) -> ScriptedBackend:
 def race_of(session: ChatSession, **changes: object) -> Race:
     keys = iter(f"key-{number}" for number in range(99))
     given: dict[str, object] = {"clock": FixedClock(), "wall_clock": FixedClock(1000.0), "new_key": lambda: next(keys)}
-    return Race("Why?", racers_of(session), Sampling(max_tokens=12), **(given | changes))  # type: ignore[arg-type]
+    return Race("Why?", opponents_of(session), Sampling(max_tokens=12), **(given | changes))  # type: ignore[arg-type]
 
 
 def test_a_second_server_races_where_there_is_one_and_the_hook_does_not() -> None:
-    racers = racers_of(session_of(second=second_server(), hook=HOOK))
-    assert racers.way is Way.SERVER
-    assert racers.can_run_together
-    assert not racers.share_a_machine
-    assert racers.servers[Side.OFF].url == "http://gpu02:8000"
+    opponents = opponents_of(session_of(second=second_server(), hook=HOOK))
+    assert opponents.way is Way.SERVER
+    assert opponents.can_run_together
+    assert not opponents.share_a_machine
+    assert opponents.servers[Side.OFF].url == "http://gpu02:8000"
 
 
 def test_without_a_second_server_the_hook_switches_in_the_same_one() -> None:
-    racers = racers_of(session_of(hook=HOOK))
-    assert (racers.way, racers.can_run_together) == (Way.HOOK, False)
-    assert racers.parties[Side.OFF].speculation.limit == 0
-    assert racers.parties[Side.ON].speculation.limit is None
+    opponents = opponents_of(session_of(hook=HOOK))
+    assert (opponents.way, opponents.can_run_together) == (Way.HOOK, False)
+    assert opponents.parties[Side.OFF].speculation.limit == 0
+    assert opponents.parties[Side.ON].speculation.limit is None
 
 
 def test_without_either_a_sentence_says_what_is_possible() -> None:
     with pytest.raises(CannotSwitch, match="cannot be switched here"):
-        racers_of(session_of())
+        opponents_of(session_of())
 
 
 def test_servers_of_different_models_do_not_race() -> None:
     with pytest.raises(ConfigurationError, match="different models"):
-        racers_of(session_of(second=second_server(model="other/model")))
+        opponents_of(session_of(second=second_server(model="other/model")))
 
 
 async def test_a_run_is_both_sides_once_and_is_kept() -> None:
@@ -169,7 +170,7 @@ async def test_all_settings_of_the_chat_hold_for_both_sides() -> None:
     session = session_of(second=second)
     sampling = Sampling(max_tokens=12, temperature=0.5, seed=7, top_k=20, thinking=False)
     race = Race(
-        "Why?", racers_of(session), sampling, clock=FixedClock(), wall_clock=FixedClock(), new_key=lambda: "key"
+        "Why?", opponents_of(session), sampling, clock=FixedClock(), wall_clock=FixedClock(), new_key=lambda: "key"
     )
     before = race.fingerprint
     await race.run(1)
@@ -318,9 +319,9 @@ def test_a_spread_is_of_what_is_known() -> None:
 
 
 def test_two_servers_of_one_machine_say_so() -> None:
-    racers = racers_of(session_of(second=second_server(url="http://gpu01:9000")))
-    assert isinstance(racers, Racers)
-    assert racers.share_a_machine
+    opponents = opponents_of(session_of(second=second_server(url="http://gpu01:9000")))
+    assert isinstance(opponents, Opponents)
+    assert opponents.share_a_machine
 
 
 async def test_time_that_is_left_goes_by_the_runs_that_were_made() -> None:
