@@ -128,8 +128,5 @@ class Plan:
         Args:
             servers: What identifies the two sides, ready for JSON.
         """
-        plan = asdict(self)
-        if not self.together:
-            del plan["together"]  # files of samples from before there was this wish go on
-        whole = json.dumps({"plan": plan, "servers": dict(servers)}, sort_keys=True)
+        whole = json.dumps({"plan": asdict(self), "servers": dict(servers)}, sort_keys=True)
         return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()

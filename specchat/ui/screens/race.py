@@ -24,7 +24,6 @@ from specchat.ui.app import ChatApp
 from specchat.ui.layout.marks import Mark
 from specchat.ui.panels import race_lines
 from specchat.ui.panels.drawing import EdgeLine, Line
-from specchat.ui.screens.race_css import RACE_CSS
 from specchat.ui.styles import MARK
 from specchat.ui.theme import token_styles
 from specchat.ui.widgets.key_footer import KeyFooter
@@ -64,7 +63,20 @@ class RaceScreen(Screen[None]):
         Binding("ctrl+c", "back", show=False, priority=True),
         Binding("ctrl+q", "app.quit", "Quit", priority=True, key_display="Ctrl+Q"),
     ]
-    DEFAULT_CSS = RACE_CSS
+    DEFAULT_CSS = """
+    RaceScreen {
+        layout: vertical;
+        background: $background;
+        & #race-head { background: $surface; }
+        & #race-columns { height: 1fr; margin-top: 1; }
+        & .race-column { width: 1fr; height: 1fr; }
+        & .race-column.-off { border-left: solid $border-blurred; }
+        & Transcript { height: 1fr; }
+        & #race-bars { height: 2; margin-top: 1; }
+        & #race-verdict { height: auto; max-height: 45%; min-height: 2; border-top: solid $border-blurred; }
+        & Footer { background: $background; }
+    }
+    """
     app = getters.app(ChatApp)
     verdict = getters.query_one("#race-verdict", Page)
 
