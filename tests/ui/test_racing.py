@@ -260,6 +260,14 @@ async def test_without_a_prompt_or_a_way_there_is_a_sentence() -> None:
         assert "Speculation cannot be switched here" in chat.notices[-1]
 
 
+@pytest.mark.parametrize("width", [60, 80, 81, 120])
+async def test_equal_texts_have_equal_lines(tmp_path: Path, width: int) -> None:
+    async with race(tmp_path, size=(width, 30)) as (_, screen):
+        on, off = screen.column(Side.ON), screen.column(Side.OFF)
+        assert on.document.width == off.document.width
+        assert on.region.right + 1 == off.region.x
+
+
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)])
 async def test_it_can_be_used_in_a_small_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
     async with race(tmp_path, size=size) as (chat, screen):

@@ -69,7 +69,7 @@ class RaceScreen(Screen[None]):
         background: $background;
         & #race-head { background: $surface; }
         & #race-columns { height: 1fr; margin-top: 1; }
-        & .race-column { width: 1fr; height: 1fr; }
+        & .race-column { height: 1fr; }
         & .race-column.-off { border-left: solid $border-blurred; }
         & Transcript { height: 1fr; }
         & #race-bars { height: 2; margin-top: 1; }
@@ -125,6 +125,12 @@ class RaceScreen(Screen[None]):
         self.query_one("#race-prompt", EdgesWidget).edges = EdgeLine(((f" {PROMPT} ", "strong accent"), (prompt, "")))
         self.set_interval(LOOK_SECONDS, self._look)
         self.call_after_refresh(self.action_race, 1)
+
+    def on_resize(self) -> None:
+        """Give both texts the same width: where they are equal, so are their lines."""
+        half = (self.size.width - 1) // 2
+        for side, width in ((Side.ON, half), (Side.OFF, half + 1)):  # the right one has the line between them
+            self.query_one(f".race-column.-{side}").styles.width = width
 
     def column(self, side: Side) -> Transcript:
         """Where a side's reply is shown."""
